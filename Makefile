@@ -1,0 +1,68 @@
+# Two commands do everything on a machine with Python 3.11 or newer and make:
+#   make demo   install, fetch the embedded models, run systems on the demo data, print a leaderboard
+#   make test   everything that must hold before a change lands
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+DEMO ?= runs/demo
+TASK := syppm-editf1
+
+.PHONY: demo test lint format types bench docs clean
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help:
+	@sed -n '1,3p' Makefile
+
+$(VENV)/.python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "pmbench needs Python 3.11 or newer; say which with: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 2; }
+	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/.embedded: $(VENV)/.python pyproject.toml constraints.txt
+	$(PIP) --editable '.[embedded]'
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.python pyproject.toml constraints.txt
+	$(PIP) --editable '.[all,dev]'
+	@touch $@ $(VENV)/.embedded
+
+# One slot: the deterministic mode, so that everybody sees the same numbers on the same kind of processor.
+demo: $(VENV)/.embedded
+	$(BIN)/pmbench fetch smollm2-135m all-minilm-l6-v2
+	$(BIN)/pmbench run --runs $(DEMO) --task $(TASK) --data demo --model smollm2-135m --strategy all
+	$(BIN)/pmbench run --runs $(DEMO) --task $(TASK) --data demo --model replay:@draft
+	$(BIN)/pmbench run --runs $(DEMO) --task $(TASK) --data demo --model replay:tasks/pmbench_tasks/drafting/demo/template.jsonl
+	$(BIN)/pmbench leaderboard --runs $(DEMO) --task $(TASK) -o $(DEMO)/$(TASK).md
+
+test: $(VENV)/.dev lint types
+	$(BIN)/pmbench fetch smollm2-135m all-minilm-l6-v2
+	$(BIN)/coverage erase
+	$(BIN)/coverage run -m pytest
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage report --skip-covered --fail-under=85
+	$(BIN)/coverage report --skip-covered --fail-under=90 \
+	  --include='pmbench/core/*,pmbench/running/*,pmbench/stats/*,tasks/pmbench_tasks/drafting/*'
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/lint-imports --no-cache
+
+format: $(VENV)/.dev
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+types: $(VENV)/.dev
+	$(BIN)/mypy
+
+bench: $(VENV)/.dev
+	for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+
+docs: $(VENV)/.dev
+	$(BIN)/python docs/generate.py
+
+clean:
+	rm -rf $(VENV) $(DEMO)

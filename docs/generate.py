@@ -1,0 +1,147 @@
+"""Writes `docs/cli.md` and `docs/formats.md` from the program itself; `--check` says whether they are true.
+
+Run it with `make docs`.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import msgspec
+
+from pmbench.cli.main import COMMANDS, group
+from pmbench.core.model import Usage
+from pmbench.running import records
+
+DOCS = Path(__file__).parent
+WIDTH = 96
+
+FILES = {
+    "`run.json`": [records.RunRecord, records.Asked, records.DataRecord],
+    "`responses.jsonl`, one object a line": [records.ResponseRecord, Usage],
+    "`scores/<digest>/scores.jsonl`, one object a line": [records.ScoreRecord],
+    "`scores/<digest>/scoring.json`": [records.Scoring],
+    "`scores/<digest>/results.json`": [
+        records.Results,
+        records.MetricResult,
+        records.SliceResult,
+        records.Counts,
+        records.UsageTotal,
+        records.Statistics,
+    ],
+}
+
+
+def main() -> int:
+    """Write both files, or check them."""
+    wanted = {"cli.md": cli_reference(), "formats.md": formats()}
+    if "--check" not in sys.argv[1:]:
+        for name, text in wanted.items():
+            (DOCS / name).write_text(text, encoding="utf-8")
+        return 0
+    stale = [name for name, text in wanted.items() if (DOCS / name).read_text(encoding="utf-8") != text]
+    for name in stale:
+        print(f"docs/{name} is not what the program says. Run: make docs")
+    return int(bool(stale))
+
+
+def cli_reference() -> str:
+    """Every command with its help, as the program prints it."""
+    parts = [
+        "# The command line",
+        "",
+        "Made from the program by `make docs`; every command also answers `--help`.",
+        "",
+    ]
+    parts += ["```", _help(group, "pmbench"), "```", ""]
+    for name in COMMANDS:
+        command = group.get_command(click.Context(group), name)
+        if command is None:
+            raise LookupError(name)
+        parts += [f"## pmbench {name}", "", "```", _help(command, f"pmbench {name}"), "```", ""]
+    return "\n".join([*parts, EXIT_STATUS])
+
+
+EXIT_STATUS = """## Exit status
+
+| status | meaning |
+|---|---|
+| 0 | done: the run is complete, or complete with no more missing than `--max-missing` allows |
+| 1 | incomplete: work is left, or more is missing than allowed; the same command goes on |
+| 2 | an error that you can mend; one line says what, where and what to do |
+| 70 | a fault in pmbench itself; what was answered is kept |
+| 130 | interrupted; the same command goes on |
+
+## Environment
+
+| variable | meaning |
+|---|---|
+| `PMBENCH_RUNS` | the runs folder (default `runs`) |
+| `PMBENCH_CACHE` | the model cache (default: the user's cache folder) |
+| `PMBENCH_STORE_JOURNAL` | journal mode of the completion store, where the choice by file system is wrong |
+| `PMBENCH_DEBUG` | show the traceback of a fault in pmbench itself |
+| `HF_HUB_OFFLINE` | never ask the Hugging Face hub |
+"""
+
+
+def formats() -> str:
+    """The files of a run folder, from the types that write them."""
+    parts = [
+        "# Files that you may read",
+        "",
+        "Made from the types by `make docs`. All are UTF-8 JSON. A run lies in",
+        "`runs/<task>/<model>/<strategy>-<digest>/`; files there are readable by their owner only, since",
+        "`responses.jsonl` and the `evidence` of scores hold text of the dataset. Nothing else does.",
+        "`completions.sqlite` beside the runs keeps every answer of every model; it is no format to read.",
+        "",
+        'A file of recorded answers for `replay:FILE` is JSON lines of `{"id": …, "text": …}` (and `"data"`',
+        "for structured answers), or CSV with the columns `id` and `text`.",
+        "",
+    ]
+    for title, kinds in FILES.items():
+        parts += [f"## {title}", ""]
+        for kind in kinds:
+            parts += [*_type(kind), ""]
+    return "\n".join(parts)
+
+
+def _type(kind: type[msgspec.Struct]) -> Iterator[str]:
+    doc = inspect.getdoc(kind) or ""
+    summary, _, attributes = doc.partition("Attributes:")
+    yield f"**{kind.__name__}**: {' '.join(summary.split())}"
+    yield ""
+    notes = dict(_attributes(attributes))
+    yield "| field | type | meaning |"
+    yield "|---|---|---|"
+    for field in msgspec.structs.fields(kind):
+        name = field.encode_name
+        shown = re.sub(r"\w+\.(?=[A-Z])|typing\.|pmbench\.[\w.]+\.", "", _type_name(field.type))
+        yield f"| `{name}` | `{shown.replace('|', 'or')}` | {notes.get(name, '')} |"
+
+
+def _type_name(kind: object) -> str:
+    return kind.__name__ if isinstance(kind, type) and not hasattr(kind, "__args__") else str(kind)
+
+
+def _attributes(block: str) -> Iterator[tuple[str, str]]:
+    """`a, b: text; c: text` entries of an Attributes block: every name with the text of its entry."""
+    entries = re.split(r"\n(?=    \w)", "\n" + inspect.cleandoc("x\n" + block)[1:])
+    for entry in entries:
+        names, colon, text = entry.partition(":")
+        if colon:
+            for name in names.split(","):
+                yield name.strip(" `"), " ".join(text.split()).rstrip(".")
+
+
+def _help(command: click.Command, name: str) -> str:
+    context = click.Context(command, info_name=name, terminal_width=WIDTH)
+    return command.get_help(context)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

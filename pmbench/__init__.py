@@ -1,0 +1,141 @@
+"""pmbench: a benchmark harness for language models that work on patient messages and clinical notes.
+
+What stands here is what a plugin author imports; nothing else is public. Each name is imported when it is
+first asked for, so that the command line starts at once.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pmbench.core.dataset import Column, DatasetSpec, HubDataset, Row, Sensitivity
+    from pmbench.core.digest import digest
+    from pmbench.core.errors import ConfigError, DataError, RequestFailed, UnknownName, Unscored, UserError
+    from pmbench.core.instance import Instance, Response, Score
+    from pmbench.core.metric import F1, Macro, Mean, Metric, Ratio
+    from pmbench.core.model import Choice, Completion, Embedder, Message, Model, Usage
+    from pmbench.core.task import (
+        EMBEDDED,
+        Judge,
+        JudgeParts,
+        JudgeRole,
+        Options,
+        Record,
+        Strategy,
+        StrategyContext,
+        Task,
+    )
+    from pmbench.data.tables import read_table
+    from pmbench.models.embedder import open_embedder
+    from pmbench.text.prompts import Prompt
+    from pmbench.text.sentences import SPLITTER, split_sentences
+    from pmbench.text.spans import find_span, remove_spans
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "Choice": "pmbench.core.model",
+    "Column": "pmbench.core.dataset",
+    "Completion": "pmbench.core.model",
+    "ConfigError": "pmbench.core.errors",
+    "DataError": "pmbench.core.errors",
+    "DatasetSpec": "pmbench.core.dataset",
+    "EMBEDDED": "pmbench.core.task",
+    "Embedder": "pmbench.core.model",
+    "F1": "pmbench.core.metric",
+    "HubDataset": "pmbench.core.dataset",
+    "Instance": "pmbench.core.instance",
+    "Judge": "pmbench.core.task",
+    "JudgeParts": "pmbench.core.task",
+    "JudgeRole": "pmbench.core.task",
+    "Macro": "pmbench.core.metric",
+    "Mean": "pmbench.core.metric",
+    "Message": "pmbench.core.model",
+    "Metric": "pmbench.core.metric",
+    "Model": "pmbench.core.model",
+    "Options": "pmbench.core.task",
+    "Prompt": "pmbench.text.prompts",
+    "Ratio": "pmbench.core.metric",
+    "Record": "pmbench.core.task",
+    "RequestFailed": "pmbench.core.errors",
+    "Response": "pmbench.core.instance",
+    "Row": "pmbench.core.dataset",
+    "SPLITTER": "pmbench.text.sentences",
+    "Score": "pmbench.core.instance",
+    "Sensitivity": "pmbench.core.dataset",
+    "Strategy": "pmbench.core.task",
+    "StrategyContext": "pmbench.core.task",
+    "Task": "pmbench.core.task",
+    "UnknownName": "pmbench.core.errors",
+    "Unscored": "pmbench.core.errors",
+    "Usage": "pmbench.core.model",
+    "UserError": "pmbench.core.errors",
+    "digest": "pmbench.core.digest",
+    "find_span": "pmbench.text.spans",
+    "open_embedder": "pmbench.models.embedder",
+    "read_table": "pmbench.data.tables",
+    "remove_spans": "pmbench.text.spans",
+    "split_sentences": "pmbench.text.sentences",
+}
+"""The module that each public name comes from."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = getattr(importlib.import_module(_HOME[name]), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
+__all__ = [
+    "EMBEDDED",
+    "F1",
+    "SPLITTER",
+    "Choice",
+    "Column",
+    "Completion",
+    "ConfigError",
+    "DataError",
+    "DatasetSpec",
+    "Embedder",
+    "HubDataset",
+    "Instance",
+    "Judge",
+    "JudgeParts",
+    "JudgeRole",
+    "Macro",
+    "Mean",
+    "Message",
+    "Metric",
+    "Model",
+    "Options",
+    "Prompt",
+    "Ratio",
+    "Record",
+    "RequestFailed",
+    "Response",
+    "Row",
+    "Score",
+    "Sensitivity",
+    "Strategy",
+    "StrategyContext",
+    "Task",
+    "UnknownName",
+    "Unscored",
+    "Usage",
+    "UserError",
+    "__version__",
+    "digest",
+    "find_span",
+    "open_embedder",
+    "read_table",
+    "remove_spans",
+    "split_sentences",
+]

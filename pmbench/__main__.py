@@ -1,0 +1,5 @@
+"""`python -m pmbench`."""
+
+from pmbench.cli.main import main
+
+main()

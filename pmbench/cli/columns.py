@@ -1,0 +1,35 @@
+"""Plain columns for listings: readable in a pipe, and nothing to import."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+
+import click
+
+
+def print_columns(head: Sequence[str], rows: Sequence[Sequence[str]], *, last_wraps: bool = True) -> None:
+    """Print rows under a heading, each column as wide as its widest cell.
+
+    The last column is cut into lines where the terminal is too narrow for it.
+    """
+    cells = [list(map(_printable, row)) for row in (head, *rows)]
+    widths = [max(len(row[i]) for row in cells) for i in range(len(head))]
+    room = shutil.get_terminal_size((120, 24)).columns - sum(widths[:-1]) - 2 * (len(head) - 1)
+    for number, row in enumerate(cells):
+        start = "  ".join(cell.ljust(width) for cell, width in zip(row[:-1], widths, strict=False))
+        lines = _wrapped(row[-1], max(room, 30)) if last_wraps else [row[-1]]
+        for i, line in enumerate(lines):
+            lead = start if i == 0 else " " * len(start)
+            click.echo(click.style(f"{lead}  {line}".rstrip(), bold=number == 0))
+
+
+def _wrapped(text: str, width: int) -> list[str]:
+    import textwrap
+
+    return textwrap.wrap(text, width) or [""]
+
+
+def _printable(text: str) -> str:
+    """Control characters would move the cursor or break the line: shown as their escapes."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)

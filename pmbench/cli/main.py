@@ -1,0 +1,141 @@
+"""The command `pmbench`: its commands are imported only when called, a plugin's commands too."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+import pmbench
+
+COMMANDS = {
+    "run": ("pmbench.cli.run:run", "Run a task with a model; the same command again resumes."),
+    "tasks": ("pmbench.cli.tasks:tasks", "List the tasks, or show the card of one."),
+    "models": ("pmbench.cli.models:models", "List the presets and whether each can run here."),
+    "fetch": ("pmbench.cli.fetch:fetch", "Bring a preset's files into the model cache."),
+    "runs": ("pmbench.cli.runs:runs", "List the runs in the runs folder."),
+    "show": ("pmbench.cli.show:show", "Show one run, or one instance of it."),
+    "leaderboard": ("pmbench.cli.leaderboard:leaderboard", "Set the runs of a task side by side."),
+}
+"""Module and function of each command, and what the overview says of it."""
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are imported when they are called, not when they are listed."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Own commands in their order, then those of plugins."""
+        return [*COMMANDS, *(name for name in _plugins() if name not in COMMANDS)]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import one command."""
+        if cmd_name in COMMANDS:
+            module, _, attribute = COMMANDS[cmd_name][0].partition(":")
+            command: click.Command = getattr(importlib.import_module(module), attribute)
+            return command
+        if cmd_name not in _plugins():
+            return None
+        from pmbench.core import registry
+
+        found = registry.load(registry.COMMANDS, "command", cmd_name)
+        if not isinstance(found, click.Command):
+            raise registry.PluginError(
+                f"the entry point {cmd_name!r} of pmbench.commands is not a click command"
+            )
+        return found
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The overview, from the table above: no command is imported for it."""
+        plugins = {
+            name: f"(from {point.dist.name if point.dist else 'a plugin'})"
+            for name, point in _plugins().items()
+        }
+        rows = [(name, text) for name, (_, text) in COMMANDS.items()]
+        rows += [(name, text) for name, text in plugins.items() if name not in COMMANDS]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As click does, with the nearest names for an unknown one."""
+        name = args[0] if args else ""
+        known = self.list_commands(ctx)
+        if name and not name.startswith("-") and name not in known:
+            from pmbench.core.errors import UnknownName
+
+            raise UnknownName("command", name, known, remedy="See: pmbench --help")
+        return super().resolve_command(ctx, args)
+
+
+@click.group(
+    cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+)
+@click.version_option(pmbench.__version__, prog_name="pmbench")
+def group() -> None:
+    """Benchmark language models on patient messages and clinical notes."""
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and exit: 0 done, 1 incomplete, 2 the user's error, 130 interrupted."""
+    sys.exit(run(list(sys.argv[1:] if arguments is None else arguments)))
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run the command line and return the exit status."""
+    try:
+        outcome: Any = group.main(args=list(arguments), prog_name="pmbench", standalone_mode=False)
+    except click.exceptions.Exit as stop:
+        return stop.exit_code
+    except click.ClickException as error:
+        return _complain(error)
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("Interrupted.", err=True)
+        return 130
+    except BrokenPipeError:
+        # The reader of our output has gone (`pmbench runs | head`): nothing is wrong.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except Exception as error:  # noqa: BLE001 - the last line of defence: a user never sees a traceback
+        return _report(error)
+    return outcome if isinstance(outcome, int) else 0
+
+
+def _plugins() -> dict[str, Any]:
+    from pmbench.core.plugins import names
+
+    return names("pmbench.commands")
+
+
+def _complain(error: click.ClickException) -> int:
+    usage = getattr(error, "ctx", None)
+    click.echo(f"Error: {' '.join(error.format_message().split())}", err=True)
+    if usage is not None:
+        click.echo(f"See: {usage.command_path} --help", err=True)
+    return 2
+
+
+def _report(error: Exception) -> int:
+    from pmbench.core.errors import UserError
+
+    if isinstance(error, UserError):
+        click.echo(f"Error: {error}", err=True)
+        return error.exit_status
+    if os.environ.get("PMBENCH_DEBUG"):
+        traceback.print_exception(error)
+        return 70
+    last = traceback.extract_tb(error.__traceback__)[-1:]
+    place = f" at {Path(last[0].filename).name}:{last[0].lineno}" if last else ""
+    # The message is left out on purpose: it may quote a dataset.
+    click.echo(
+        f"Error: a fault in pmbench itself ({type(error).__name__}{place}). What was answered so far is "
+        "kept. Set PMBENCH_DEBUG=1 to see the traceback, and please report it.",
+        err=True,
+    )
+    return 70

@@ -1,0 +1,104 @@
+"""`pmbench show`: one run, or one instance of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from pmbench.running.reading import StoredRun
+    from pmbench.running.records import Results
+
+
+@click.command()
+@click.argument("name", metavar="RUN")
+@click.option("-i", "--instance", help="Show this instance: the response and how it was scored.")
+@click.option("--sample", type=int, default=0, show_default=True, help="Number of the sample to show.")
+@click.option("--scoring", help="Beginning of the digest of a scoring. Default: the newest.")
+@click.option("--slices", is_flag=True, help="Also the primary metric of every subgroup.")
+@click.option("--runs", "folder", help="The runs folder. Default: PMBENCH_RUNS, or runs.")
+def show(
+    name: str, instance: str | None, sample: int, scoring: str | None, slices: bool, folder: str | None
+) -> None:
+    """Show one run. RUN is a folder, or a unique beginning of a run's digest."""
+    from pmbench.cli import terminal
+    from pmbench.running.plan import runs_folder
+    from pmbench.running.reading import read_run
+
+    run = read_run(runs_folder(folder), name, scoring)
+    if instance is not None:
+        _show_instance(run, instance, sample)
+        return
+    console = terminal.output()
+    _show_record(console, run)
+    if run.results is None:
+        console.print("not scored yet")
+        return
+    task = run.task()
+    console.print(terminal.metrics_table(task.metrics, run.results))
+    console.print(terminal.status_text(run.results))
+    console.print(terminal.counts_line(run.results), markup=False)
+    for line in terminal.usage_lines(run.results.usage):
+        console.print(line, markup=False)
+    if slices:
+        _show_slices(console, run, run.results)
+    console.print(f"folder: {run.folder.path}", markup=False, soft_wrap=True)
+
+
+def _show_record(console: Console, run: StoredRun) -> None:
+    record = run.record
+    asked, data = record.asked, record.data
+    lines = {
+        "run": f"{record.digest[:12]}, begun {record.created_at}"
+        + (f", round {record.round}" * bool(record.round)),
+        "task": f"{asked.task} (version {asked.task_version})",
+        "options": ", ".join(f"{name}={value}" for name, value in asked.options.items()),
+        "data": f"{data.location}, {data.instances} instances, {data.sensitivity}",
+        "fingerprint": asked.fingerprint[:12],
+        "model": f"{record.model}: " + ", ".join(f"{name} {value}" for name, value in asked.model.items()),
+        "strategy": asked.strategy,
+        "judges": ", ".join(f"{role}={name}" for role, name in run.results.judges.items())
+        if run.results
+        else "",
+    }
+    for label, text in lines.items():
+        if text:
+            console.print(f"{label:<12}{text}", markup=False, soft_wrap=True)
+
+
+def _show_slices(console: Console, run: StoredRun, results: Results) -> None:
+    from rich.markup import escape
+    from rich.table import Table
+
+    from pmbench.cli.terminal import interval
+
+    primary = run.task().metrics[0]
+    table = Table("slice", "value of it", "n", primary.title, "95% interval", box=None, pad_edge=False)
+    for name, labels in results.slices.items():
+        for label, found in labels.items():
+            metric = found.metrics[primary.name]
+            value = "–" if metric.value is None else primary.shown(metric.value)
+            ends = interval(primary, metric.low, metric.high)
+            table.add_row(escape(name), escape(label), str(found.instances), value, ends)
+    console.print(table)
+
+
+def _show_instance(run: StoredRun, instance: str, sample: int) -> None:
+    import msgspec
+
+    from pmbench.running.reading import read_instance
+
+    record, remark = read_instance(run, instance, sample)
+    view = next(iter(run.task().views.values()), None)
+    if remark:
+        click.echo(remark, err=True)
+    if view is not None and record.instance.inputs and record.score is not None:
+        click.echo(view(record))
+        return
+    if record.response is not None:
+        click.echo(record.response.text)
+    if record.score is not None:
+        click.echo(msgspec.json.format(msgspec.json.encode(record.score), indent=2).decode())

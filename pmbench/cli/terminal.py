@@ -1,0 +1,130 @@
+"""What a terminal shows: a progress bar with rate and time left, tables of metrics."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from pmbench.core.metric import Metric
+from pmbench.running.progress import PlainLines, Silent
+from pmbench.running.progress import Progress as Hears
+from pmbench.running.records import Results, UsageTotal
+
+_STATUS = {"complete": "green", "complete-with-missing": "yellow", "incomplete": "red"}
+
+
+class Bar:
+    """A progress bar on standard error."""
+
+    def __init__(self, console: Console) -> None:
+        self._progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[rate]}"),
+            TimeRemainingColumn(),
+            TextColumn("[red]{task.fields[failed]}"),
+            console=console,
+            transient=False,
+        )
+        self._task: TaskID | None = None
+        self._failed = 0
+
+    def start(self, phase: str, total: int, done: int = 0) -> None:
+        """Show a bar."""
+        self._failed = 0
+        self._progress.start()
+        self._task = self._progress.add_task(phase, total=total, completed=done, rate="", failed="")
+
+    def advance(self, *, failed: bool = False) -> None:
+        """One step."""
+        if self._task is None:
+            return
+        self._failed += failed
+        task = self._progress.tasks[self._progress.task_ids.index(self._task)]
+        told = f"{self._failed} failed" if self._failed else ""
+        rate = f"{task.speed:.1f}/s" if task.speed else ""
+        self._progress.update(self._task, advance=1, failed=told, rate=rate)
+
+    def finish(self) -> None:
+        """Leave the bar as it is."""
+        self._progress.stop()
+
+    def note(self, text: str) -> None:
+        """A line above the bar."""
+        self._progress.console.print(escape(text))
+
+
+def progress(*, quiet: bool) -> Hears:
+    """A bar on a terminal, plain lines where there is none, nothing with `--quiet`."""
+    if quiet:
+        return Silent()
+    console = Console(stderr=True)
+    return Bar(console) if console.is_terminal and not console.is_dumb_terminal else PlainLines(sys.stderr)
+
+
+def output() -> Console:
+    """The console for results: as wide as needed where the output is no terminal."""
+    console = Console(highlight=False, soft_wrap=False)
+    if not console.is_terminal:
+        console.width = 160
+    return console
+
+
+def status_text(results: Results) -> str:
+    """The status, coloured, with its reason."""
+    reason = f" ({results.reason})" if results.reason else ""
+    colour = _STATUS[results.status]
+    return f"[{colour}]{escape(results.status)}[/{colour}]{escape(reason)}"
+
+
+def metrics_table(metrics: Sequence[Metric], results: Results) -> Table:
+    """Each metric with its interval; with best and worst case where something is missing."""
+    bounded = any(found.worst is not None for found in results.metrics.values())
+    table = Table("metric", "value", "95% interval", box=None, pad_edge=False, header_style="bold")
+    if bounded:
+        table.add_column("if all missing were worst / best")
+    for metric in metrics:
+        found = results.metrics.get(metric.name)
+        if found is None or found.value is None:
+            table.add_row(escape(metric.title), "–", "")
+            continue
+        row = [escape(metric.title), metric.shown(found.value), interval(metric, found.low, found.high)]
+        if bounded and found.worst is not None and found.best is not None:
+            row.append(f"{metric.shown(found.worst)} / {metric.shown(found.best)}")
+        table.add_row(*row, style="bold" if metric.name == results.primary else "")
+    return table
+
+
+def interval(metric: Metric, low: float | None, high: float | None) -> str:
+    """An interval as text; empty where there is none."""
+    return "" if low is None or high is None else f"{metric.shown(low)} to {metric.shown(high)}"
+
+
+def counts_line(results: Results) -> str:
+    """What became of the instances, in one line; nothing that happened is left out."""
+    c = results.counts
+    parts = [f"{c.scored} of {c.samples} scored"]
+    if c.instances < c.dataset:
+        parts.append(f"{c.instances} of the dataset's {c.dataset} instances")
+    named = ("failed", "missing", "pending", "refused", "truncated", "empty")
+    parts += [f"{getattr(c, name)} {name}" for name in named if getattr(c, name)]
+    if c.failures:
+        parts.append("kinds: " + ", ".join(f"{kind} {n}" for kind, n in c.failures.items()))
+    return "; ".join(parts)
+
+
+def usage_lines(usage: Mapping[str, UsageTotal]) -> Iterable[str]:
+    """Calls, tokens and money of the model and of judges."""
+    for who, total in usage.items():
+        if total.calls:
+            priced = "" if total.unpriced else f", ${total.cost:.4f}"
+            yield (
+                f"{who}: {total.calls} calls, {total.prompt_tokens} prompt and "
+                f"{total.completion_tokens} completion tokens, {total.seconds:.1f} s{priced}"
+            )

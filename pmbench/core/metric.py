@@ -1,0 +1,262 @@
+"""Metrics: formulas over summed statistics of many instances.
+
+A metric turns the statistics of n instances into an (n, k) array of *columns* that may be summed, and sums
+of those columns into a value. A bootstrap of B resamples is then one matrix product (B, n)·(n, k) and one
+vectorised formula, whatever the metric.
+"""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+Scheme = Literal["cluster", "dyadic", "ranking"]
+
+_TERM = re.compile(r"\s*([+-]?)\s*([A-Za-z_]\w*|\d+(?:\.\d+)?)\s*")
+
+
+class Metric(ABC):
+    """A formula over summed statistics.
+
+    Attributes:
+        name: unique within a task; the key in `results.json`.
+        title: what a table's heading says.
+        scheme: how it is resampled: by `cluster`, `dyadic` (pairs that share items) or `ranking`.
+        higher_is_better: direction; None where neither end is better.
+        limits: least and greatest value that one instance can have, where the metric is a mean over instances
+            (the best and worst case of a missing instance); None where it is not.
+        digits: decimals shown.
+        unit: what is shown after the number (`words`), or `%` for a share shown as per cent.
+    """
+
+    scheme: Scheme = "cluster"
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        title: str = "",
+        higher_is_better: bool | None = True,
+        limits: tuple[float, float] | None = None,
+        digits: int = 3,
+        unit: str = "",
+    ) -> None:
+        self.name, self.title = name, title or name
+        self.higher_is_better, self.limits = higher_is_better, limits
+        self.digits, self.unit = digits, unit
+
+    @property
+    @abstractmethod
+    def expressions(self) -> tuple[str, ...]:
+        """The statistics, or sums of them, that the formula names."""
+
+    def present(self, stats: Mapping[str, Floats]) -> NDArray[np.bool_]:
+        """Which instances have every statistic that the formula names, shape (n,)."""
+        import numpy as np
+
+        have = [~np.isnan(_evaluate(expression, stats)) for expression in self.expressions]
+        together: NDArray[np.bool_] = np.logical_and.reduce(have)
+        return together
+
+    @abstractmethod
+    def columns(self, stats: Mapping[str, Floats]) -> Floats:
+        """Columns that may be summed.
+
+        Args:
+            stats: for each statistic its values, shape (n,), NaN where an instance has none.
+
+        Returns:
+            Shape (n, k), finite. An instance without one of the statistics contributes zeros.
+
+        Raises:
+            KeyError: no instance has a statistic that the formula names.
+        """
+
+    @abstractmethod
+    def value(self, sums: Floats) -> Floats:
+        """The metric for sums of columns, shape (..., k) to (...); NaN where it is undefined."""
+
+    @property
+    @abstractmethod
+    def formula(self) -> str:
+        """The formula as text, for cards and documentation."""
+
+    def __call__(self, stats: Mapping[str, Floats]) -> float:
+        """The metric over all instances."""
+        return float(self.value(self.columns(stats).sum(axis=0)))
+
+    def shown(self, value: float) -> str:
+        """A value as text with this metric's decimals and unit; an en dash for NaN."""
+        if value != value:
+            return "–"
+        if self.unit == "%":
+            return f"{100 * value:.{self.digits}f}%"
+        return f"{value:.{self.digits}f}" + (f" {self.unit}" if self.unit else "")
+
+
+class Mean(Metric):
+    """Plain mean of one statistic over the instances that have it."""
+
+    def __init__(self, stat: str, name: str = "", **shown: Any) -> None:
+        super().__init__(name or stat, **shown)
+        self.stat = stat
+
+    @property
+    def expressions(self) -> tuple[str, ...]:
+        """The statistic."""
+        return (self.stat,)
+
+    def columns(self, stats: Mapping[str, Floats]) -> Floats:
+        """(value, 1) per instance."""
+        return _with_count(stats[self.stat])
+
+    def value(self, sums: Floats) -> Floats:
+        """Sum over count."""
+        return _divide(sums[..., 0], sums[..., 1], float("nan"))
+
+    @property
+    def formula(self) -> str:
+        """`mean of stat`."""
+        return f"mean of {self.stat}"
+
+
+class Ratio(Metric):
+    """Ratio of two sums, each an expression of statistics such as `matches+additions`.
+
+    `zero` is the value where the denominator is 0 (NaN: undefined).
+    """
+
+    def __init__(
+        self, numerator: str, denominator: str, name: str = "", *, zero: float = float("nan"), **shown: Any
+    ) -> None:
+        super().__init__(name or f"{numerator}/{denominator}", **shown)
+        self.numerator, self.denominator, self.zero = numerator, denominator, zero
+
+    @property
+    def expressions(self) -> tuple[str, ...]:
+        """Numerator and denominator."""
+        return self.numerator, self.denominator
+
+    def columns(self, stats: Mapping[str, Floats]) -> Floats:
+        """(numerator, denominator) per instance."""
+        return _stack(_evaluate(self.numerator, stats), _evaluate(self.denominator, stats))
+
+    def value(self, sums: Floats) -> Floats:
+        """Sum of numerators over sum of denominators."""
+        return _divide(sums[..., 0], sums[..., 1], self.zero)
+
+    @property
+    def formula(self) -> str:
+        """`Σ(numerator) / Σ(denominator)`."""
+        return f"Σ({self.numerator}) / Σ({self.denominator})"
+
+
+class F1(Metric):
+    """2·tp / (2·tp + fp + fn) over summed counts, 0 where the denominator is 0."""
+
+    def __init__(self, tp: str, fp: str, fn: str, name: str = "f1", **shown: Any) -> None:
+        super().__init__(name, **shown)
+        self.tp, self.fp, self.fn = tp, fp, fn
+
+    @property
+    def expressions(self) -> tuple[str, ...]:
+        """Counts of true positives, false positives and false negatives."""
+        return self.tp, self.fp, self.fn
+
+    def columns(self, stats: Mapping[str, Floats]) -> Floats:
+        """(tp, fp, fn) per instance."""
+        return _stack(*(_evaluate(name, stats) for name in (self.tp, self.fp, self.fn)))
+
+    def value(self, sums: Floats) -> Floats:
+        """F1 of the sums."""
+        twice = 2 * sums[..., 0]
+        return _divide(twice, twice + sums[..., 1] + sums[..., 2], 0.0)
+
+    @property
+    def formula(self) -> str:
+        """`2Σtp / (2Σtp + Σfp + Σfn)`."""
+        return f"2Σ{self.tp} / (2Σ{self.tp} + Σ{self.fp} + Σ{self.fn})"
+
+
+class Macro(Metric):
+    """Mean over instances of another metric computed on each instance alone."""
+
+    def __init__(self, inner: Metric, name: str = "", **shown: Any) -> None:
+        super().__init__(name or inner.name, **shown)
+        self.inner = inner
+
+    @property
+    def expressions(self) -> tuple[str, ...]:
+        """Those of the inner metric."""
+        return self.inner.expressions
+
+    def columns(self, stats: Mapping[str, Floats]) -> Floats:
+        """(inner value, 1) per instance; instances without the inner metric's statistics are left out."""
+        import numpy as np
+
+        own = self.inner.columns(stats)
+        values = np.asarray(self.inner.value(own), dtype=float)
+        return _with_count(np.where(self.present(stats), values, np.nan))
+
+    def value(self, sums: Floats) -> Floats:
+        """Sum over count."""
+        return _divide(sums[..., 0], sums[..., 1], float("nan"))
+
+    @property
+    def formula(self) -> str:
+        """`mean per instance of inner formula`."""
+        return f"mean per instance of {self.inner.formula.replace('Σ', '')}"
+
+
+def _terms(expression: str) -> list[tuple[float, str]]:
+    """Parse `a+b-2` into [(1, "a"), (1, "b"), (-1, "2")]."""
+    terms, at = [], 0
+    while at < len(expression):
+        match = _TERM.match(expression, at)
+        if not match or (at > 0 and not match[1]):
+            raise ValueError(f"not a sum of statistics: {expression!r}")
+        terms.append((-1.0 if match[1] == "-" else 1.0, match[2]))
+        at = match.end()
+    if not terms:
+        raise ValueError("an empty expression")
+    return terms
+
+
+def _evaluate(expression: str, stats: Mapping[str, Floats]) -> Floats:
+    import numpy as np
+
+    n = len(next(iter(stats.values()))) if stats else 0
+    total = np.zeros(n)
+    for sign, name in _terms(expression):
+        total = total + sign * (stats[name] if name[0].isalpha() or name[0] == "_" else float(name))
+    return total
+
+
+def _stack(*columns: Floats) -> Floats:
+    """Stack columns, rows with any NaN set to zeros."""
+    import numpy as np
+
+    table = np.stack(columns, axis=-1)
+    return np.where(np.isnan(table).any(axis=-1, keepdims=True), 0.0, table)
+
+
+def _with_count(values: Floats) -> Floats:
+    import numpy as np
+
+    present = ~np.isnan(values)
+    return np.stack([np.where(present, values, 0.0), present.astype(float)], axis=-1)
+
+
+def _divide(top: Floats, bottom: Floats, zero: float) -> Floats:
+    import numpy as np
+
+    safe = np.where(bottom == 0, 1.0, bottom)
+    return np.where(bottom == 0, zero, top / safe)

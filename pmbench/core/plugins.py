@@ -1,0 +1,15 @@
+"""Entry points by group and name: what `pmbench --help` needs of the registry, and nothing heavier."""
+
+from __future__ import annotations
+
+from importlib.metadata import EntryPoint, entry_points
+
+TASKS, BACKENDS, COMMANDS = "pmbench.tasks", "pmbench.backends", "pmbench.commands"
+
+
+def names(group: str) -> dict[str, EntryPoint]:
+    """Entry points of a group by name, sorted; the first package found wins where two use one name."""
+    found: dict[str, EntryPoint] = {}
+    for point in entry_points(group=group):
+        found.setdefault(point.name, point)
+    return dict(sorted(found.items()))

@@ -1,0 +1,213 @@
+"""What a benchmark is made of: Task, Strategy, JudgeRole and their options."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar, Protocol
+
+import msgspec
+
+from pmbench.core.dataset import DatasetSpec, Row
+from pmbench.core.errors import ConfigError, UnknownName
+from pmbench.core.instance import Instance, Response, Score
+from pmbench.core.metric import Metric
+from pmbench.core.model import Embedder, Model
+
+
+class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Typed options of a task (`-o name=value`), part of a run's digest.
+
+    Subclass it and add fields with defaults.
+    """
+
+
+@dataclass(frozen=True, slots=True)
+class StrategyContext:
+    """What a strategy may use besides the model.
+
+    Attributes:
+        options: the task's options.
+        embedder: the run's embedder; None where the strategy does not need `embed`.
+        seed: the run's seed.
+    """
+
+    options: Options
+    embedder: Embedder | None = None
+    seed: int = 0
+
+
+class Strategy(Protocol):
+    """How a model is used to answer one instance.
+
+    Attributes:
+        needs: what the model must offer (`chat`, `choose`, `reward`) and whether the embedder is used
+            (`embed`); checked when the run is planned. Empty: no model is asked.
+    """
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """What the model must offer."""
+        ...
+
+    def describe(self) -> Mapping[str, Any]:
+        """What decides its requests: the digest of each prompt, its parameters. Part of a run's digest."""
+        ...
+
+    def estimate(self, inputs: Mapping[str, Any]) -> tuple[int, int]:
+        """Fewest and most requests for one instance."""
+        ...
+
+    async def __call__(self, inputs: Mapping[str, Any], model: Model, context: StrategyContext) -> Response:
+        """Answer one instance.
+
+        Raises:
+            RequestFailed: the model could not answer; the instance is counted as failed.
+        """
+        ...
+
+
+class Judge(Protocol):
+    """A model or method in a scoring role. What else it can do is between the task and its judges."""
+
+    def describe(self) -> Mapping[str, Any]:
+        """What decides its answers (method, version, thresholds, prompts); part of a score's digest."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeParts:
+    """What a judge is built from.
+
+    Attributes:
+        model: the model named by `--judge role=MODEL`; None for the role's own deterministic method.
+        embedder: the run's embedder; None where `model` is given.
+        options: the task's options.
+    """
+
+    model: Model | None
+    embedder: Embedder | None
+    options: Options
+
+
+EMBEDDED = "embedded"
+"""The name of a role's own deterministic method, as in `--judge content=embedded`."""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeRole:
+    """A scoring role of a task and how its judge is built.
+
+    Attributes:
+        build: makes the judge.
+        help: what the role decides.
+        default: `embedded`, or the name of a model.
+        needs: what a model must offer to take the role.
+        requests: fewest and most requests to a model for one instance, given its target; for estimates.
+    """
+
+    build: Callable[[JudgeParts], Judge]
+    help: str
+    default: str = EMBEDDED
+    needs: frozenset[str] = frozenset({"chat"})
+    requests: Callable[[Instance], tuple[int, int]] = field(default=lambda _instance: (1, 1))
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One instance with what was answered and scored, for exporters and views."""
+
+    instance: Instance
+    response: Response | None
+    score: Score | None
+
+
+Exporter = Callable[[Iterable[Record]], str]
+"""Writes the records of a run in another file format."""
+
+View = Callable[[Record], str]
+"""Shows one record as Markdown."""
+
+
+class Task:
+    """A benchmark: subclass, set the attributes and override `instances` and `score`.
+
+    Attributes:
+        name: as in `--task`; version: raised whenever equal inputs could give other numbers.
+        scoring_version: raised when only scoring changed: scores are made again, no model is asked.
+        dataset: where rows come from.
+        strategies: by name; the first is the default.
+        judges: scoring roles by name.
+        metrics: the first is the primary metric.
+        options: typed options (`-o name=value`).
+        exporters, views: other file formats of a run; how one instance is shown.
+        card, reported: resources of the task's package, `package:path`: CARD.md and reported.toml.
+    """
+
+    name: ClassVar[str]
+    version: ClassVar[int] = 1
+    scoring_version: ClassVar[int] = 1
+    title: ClassVar[str] = ""
+    citation: ClassVar[str] = ""
+    dataset: ClassVar[DatasetSpec]
+    strategies: ClassVar[Mapping[str, Strategy]]
+    judges: ClassVar[Mapping[str, JudgeRole]] = {}
+    metrics: ClassVar[tuple[Metric, ...]]
+    options: ClassVar[type[Options]] = Options
+    exporters: ClassVar[Mapping[str, Exporter]] = {}
+    views: ClassVar[Mapping[str, View]] = {}
+    card: ClassVar[str] = ""
+    reported: ClassVar[str] = ""
+
+    def __init__(self, options: Options | None = None) -> None:
+        self.option = options if options is not None else self.options()
+
+    @classmethod
+    def parse_options(cls, pairs: Mapping[str, str]) -> Options:
+        """Turn `name=value` pairs into this task's options.
+
+        Raises:
+            ConfigError: an unknown name or a value of the wrong type.
+        """
+        known = {f.encode_name for f in msgspec.structs.fields(cls.options)}
+        for name in pairs:
+            if name not in known:
+                raise UnknownName(f"option of {cls.name}", name, known)
+        try:
+            return msgspec.convert(dict(pairs), cls.options, strict=False)
+        except msgspec.ValidationError as error:
+            raise ConfigError(
+                f"{error}", where=f"option of {cls.name}", remedy=f"See: pmbench tasks {cls.name}"
+            ) from None
+
+    def strategy(self, name: str | None = None) -> tuple[str, Strategy]:
+        """The strategy of that name, or the default one, with its name."""
+        chosen = name or next(iter(self.strategies))
+        if chosen not in self.strategies:
+            raise UnknownName(f"strategy of {self.name}", chosen, self.strategies)
+        return chosen, self.strategies[chosen]
+
+    def read(self, path: Path) -> Iterable[Row] | None:
+        """Read a file or folder in a shape of the task's own; None: it is not in that shape.
+
+        Raises:
+            DataError: it is in that shape, but broken.
+        """
+        return None
+
+    def instances(self, rows: Iterable[Row]) -> Iterable[Instance]:
+        """Turn validated rows into instances.
+
+        Raises:
+            DataError: a row that cannot be one; use `row.where(column)` for the place.
+        """
+        raise NotImplementedError
+
+    async def score(self, instance: Instance, response: Response, judges: Mapping[str, Any]) -> Score:
+        """Score one response. `judges` holds the judge of each role.
+
+        Raises:
+            RequestFailed, Unscored: no honest number exists; the score is counted as missing.
+        """
+        raise NotImplementedError

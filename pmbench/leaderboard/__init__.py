@@ -1,0 +1,1 @@
+"""Runs of one task side by side, with honest statistics."""

@@ -1,0 +1,194 @@
+"""The leaderboard of a task: collect its runs, group what may be compared, and work out each table."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from pmbench.core.errors import StorageError
+from pmbench.core.metric import Metric
+from pmbench.core.task import Task
+from pmbench.leaderboard.collect import Entry, LeftOut, collect
+from pmbench.leaderboard.columns import RunColumns
+from pmbench.leaderboard.comparable import Group, comparable, data_name, distinguishing
+from pmbench.leaderboard.comparing import against_first, intervals, number, order
+from pmbench.leaderboard.notes import notes
+from pmbench.leaderboard.table import (
+    Comparison,
+    Leaderboard,
+    Measure,
+    MetricHead,
+    Resampling,
+    SystemRow,
+    Table,
+    failures,
+    with_interval,
+)
+from pmbench.running.records import MetricResult
+from pmbench.stats.bootstrap import Interval
+
+DEFAULT = Resampling()
+
+
+def leaderboard(
+    task: Task | type[Task],
+    runs: Path,
+    *,
+    include_incomplete: bool = False,
+    statistics: Resampling = DEFAULT,
+) -> Leaderboard:
+    """Set the runs of a task side by side.
+
+    Args:
+        task: whose runs; its metrics are the columns.
+        runs: the runs folder.
+        include_incomplete: also take incomplete runs; their rows say so.
+        statistics: how intervals and tests are made.
+
+    Raises:
+        StorageError: there is no folder of a run of this task.
+    """
+    entries, left = collect(task.name, runs, include_incomplete=include_incomplete)
+    if not entries and not left:
+        raise StorageError(
+            f"no run of {task.name} here",
+            where=str(runs),
+            remedy=f"Run: pmbench run --task {task.name} --model …",
+        )
+    columns = {id(entry): RunColumns(entry) for entry in entries}
+    agreeing = [entry for entry in entries if _agrees(task.metrics[0], entry, columns[id(entry)], left)]
+    tables = [
+        _table(
+            task.metrics,
+            group,
+            [columns[id(entry)] for entry in group.entries],
+            statistics,
+        )
+        for group in comparable(agreeing, task.version)
+    ]
+    return Leaderboard(
+        task=task.name,
+        title=task.title or task.name,
+        version=task.version,
+        metrics=[MetricHead(m.name, m.title, m.higher_is_better, m.formula) for m in task.metrics],
+        tables=tables,
+        left_out=sorted(left, key=lambda one: one.where),
+        statistics=statistics,
+    )
+
+
+def _agrees(metric: Metric, entry: Entry, columns: RunColumns, left: list[LeftOut]) -> bool:
+    """Whether the scores come to what `results.json` says; if not, the run is left out, not believed."""
+    said = entry.results.metrics.get(metric.name, MetricResult(None)).value
+    found = number(columns.value(metric))
+    if said is None and found is None:
+        return True
+    if said is not None and found is not None and math.isclose(said, found, rel_tol=1e-6, abs_tol=1e-9):
+        return True
+    left.append(
+        LeftOut(
+            entry.where,
+            f"its scores come to another {metric.name} than results.json says; give the run's command again",
+        )
+    )
+    return False
+
+
+def _table(
+    metrics: Sequence[Metric],
+    group: Group,
+    columns: Sequence[RunColumns],
+    statistics: Resampling,
+) -> Table:
+    primary = metrics[0]
+    found = intervals(metrics, columns, statistics)
+    names = [f"{one.results.model}\n{one.results.strategy}\n{one.results.run}" for one in group.entries]
+    places = order(primary, [one[primary.name].value for one in found], names)
+    entries = [group.entries[place] for place in places]
+    comparisons = against_first(
+        primary,
+        [columns[place] for place in places],
+        statistics,
+    )
+    settings = _settings(entries)
+    rows = [
+        _row(index + 1, metrics, entries[index], found[place], comparisons[index], settings[index])
+        for index, place in enumerate(places)
+    ]
+    head = entries[0]
+    clusters = len({cluster for one in columns for cluster in one.clusters})
+    table = Table(
+        differs=group.differs,
+        version=head.record.asked.task_version,
+        options=head.record.asked.options,
+        data=data_name(head),
+        fingerprint=head.record.asked.fingerprint,
+        sensitivity=head.record.data.sensitivity,
+        dataset=head.results.counts.dataset,
+        instances=head.results.counts.instances,
+        clusters=clusters,
+        rows=rows,
+        notes=[],
+    )
+    return msgspec.structs.replace(table, notes=notes(table, metrics))
+
+
+def _row(
+    place: int,
+    metrics: Sequence[Metric],
+    entry: Entry,
+    found: dict[str, Interval],
+    against: Comparison | None,
+    settings: str,
+) -> SystemRow:
+    results = entry.results
+    return SystemRow(
+        number=place,
+        model=results.model,
+        strategy=results.strategy,
+        settings=settings,
+        run=results.run,
+        scoring=results.scoring,
+        where=entry.where,
+        status=results.status,
+        reason=results.reason,
+        measures={
+            metric.name: _measure(metric, found[metric.name], results.metrics.get(metric.name))
+            for metric in metrics
+        },
+        against=against,
+        counts=results.counts,
+        failures=failures(results.counts),
+        judges=results.judges,
+    )
+
+
+def _measure(metric: Metric, found: Interval, said: MetricResult | None) -> Measure:
+    value, low, high = number(found.value), number(found.low), number(found.high)
+    return Measure(
+        value=value,
+        low=low,
+        high=high,
+        worst=said.worst if said else None,
+        best=said.best if said else None,
+        text=with_interval(metric, value, low, high),
+    )
+
+
+def _settings(entries: Sequence[Entry]) -> list[str]:
+    """For rows of one model and strategy, what distinguishes them, with the beginning of the run's digest."""
+    alike: dict[tuple[str, str], list[int]] = {}
+    for index, entry in enumerate(entries):
+        alike.setdefault((entry.results.model, entry.results.strategy), []).append(index)
+    words = [""] * len(entries)
+    for members in alike.values():
+        if len(members) < 2:
+            continue
+        asked = [msgspec.to_builtins(entries[index].record.asked) for index in members]
+        for index, found in zip(members, distinguishing(asked), strict=True):
+            told = [f"{name}={value}" for name, value in found.items()]
+            words[index] = ", ".join([*told, f"run {entries[index].results.run[:8]}"])
+    return words

@@ -1,0 +1,147 @@
+"""Find the scored runs of a task below a runs folder. One that cannot be used is listed with the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from pmbench.core.errors import StorageError
+from pmbench.running.folder import RunFolder, read_json, read_lines
+from pmbench.running.records import Results, RunRecord, ScoreRecord, Scoring
+
+RESULTS, SCORING, SCORES = "results.json", "scoring.json", "scores.jsonl"
+
+
+class ScoreLine(ScoreRecord, kw_only=True):
+    """A line of `scores.jsonl` as a leaderboard needs it: the evidence is stepped over, not decoded."""
+
+    evidence: msgspec.Raw = msgspec.Raw(b"null")
+
+
+class LeftOut(msgspec.Struct, frozen=True):
+    """A folder that is not in a table: where it is below the runs folder, and why."""
+
+    where: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One scoring of one run.
+
+    Attributes:
+        where: its folder below the runs folder.
+        record, results, scoring: as in `run.json`, `results.json`, `scoring.json`.
+        scores: the scores that are there, the last of each instance and sample.
+    """
+
+    where: str
+    record: RunRecord
+    results: Results
+    scoring: Scoring
+    scores: list[ScoreLine]
+
+
+class _Unusable(Exception):
+    """Why a folder cannot be used."""
+
+
+def collect(task: str, runs: Path, *, include_incomplete: bool = False) -> tuple[list[Entry], list[LeftOut]]:
+    """Read every scoring of every run of a task.
+
+    Args:
+        task: name of the task.
+        runs: the runs folder.
+        include_incomplete: also take runs whose status is `incomplete`.
+
+    Returns:
+        What can stand in a table, in order of the folders; and what cannot, with the reason.
+    """
+    entries: dict[tuple[str, str], Entry] = {}
+    left: list[LeftOut] = []
+    for path, run in _folders(runs / task):
+        where = str(path.relative_to(runs))
+        try:
+            entry = _read(task, where, path, run)
+            if entry.results.status == "incomplete" and not include_incomplete:
+                raise _Unusable(f"incomplete ({entry.results.reason or 'work is left'})")
+        except _Unusable as error:
+            left.append(LeftOut(where, str(error)))
+            continue
+        except OSError as error:
+            left.append(LeftOut(where, f"cannot be read ({error.strerror or type(error).__name__})"))
+            continue
+        key = (entry.results.run, entry.results.scoring)
+        twin = entries.get(key)
+        if twin is not None:
+            older, entry = sorted((twin, entry), key=lambda one: one.results.finished_at)
+            left.append(LeftOut(older.where, f"a copy of the run in {entry.where}"))
+        entries[key] = entry
+    return list(entries.values()), left
+
+
+def _folders(below: Path) -> Iterator[tuple[Path, RunFolder]]:
+    """Each scoring's folder with its run; a run without one, and a folder that is no run, as they are."""
+    for path in sorted(below.glob("*/*/")):
+        if path.name.startswith(".") or path.parent.name.startswith("."):
+            continue
+        run = RunFolder(path)
+        scorings = sorted(folder for folder in path.glob("scores/*/") if not folder.name.startswith("."))
+        for folder in scorings or [path]:
+            yield folder, run
+
+
+def _read(task: str, where: str, path: Path, run: RunFolder) -> Entry:
+    if not run.run_json.is_file():
+        raise _Unusable("not a run: it has no run.json")
+    if path == run.path:
+        raise _Unusable("not scored yet")
+    for name in (RESULTS, SCORING):
+        if not (path / name).is_file():
+            raise _Unusable(f"not finished: it has no {name}; give the run's command again")
+    record = _decoded(run.run_json, RunRecord)
+    results = _decoded(path / RESULTS, Results)
+    scoring = _decoded(path / SCORING, Scoring)
+    try:
+        lines = read_lines(path / SCORES, ScoreLine)
+    except StorageError as error:
+        # Only the line: the folders of this machine are nobody's business where the list is published.
+        line = error.where.removeprefix(str(path / SCORES))
+        raise _Unusable(f"{SCORES}{line}: {error.what}") from None
+    latest = {(line.id, line.sample): line for line in lines}
+    scores = [line for line in latest.values() if line.status == "ok"]
+    entry = Entry(where, record, results, scoring, scores)
+    _check(task, entry)
+    return entry
+
+
+def _decoded(path: Path, kind: type[Any]) -> Any:
+    try:
+        return read_json(path, kind)
+    except StorageError as error:
+        raise _Unusable(f"{path.name}: {error.what}") from None
+    except UnicodeDecodeError:
+        raise _Unusable(f"{path.name}: not UTF-8") from None
+
+
+def _check(task: str, entry: Entry) -> None:
+    """Whether the files of a run belong together."""
+    results, again = entry.results, "give the run's command again"
+    if results.task != task:
+        raise _Unusable(f"it says that it is a run of the task {results.task!r}")
+    if results.run != entry.record.digest:
+        raise _Unusable(f"{RESULTS} and run.json are of different runs; {again}")
+    have = len(entry.scores)
+    if have > results.counts.scored:
+        raise _Unusable(
+            f"{RESULTS} is of {results.counts.scored} scores and {SCORES} holds {have}, as after a smaller"
+            f" --limit; {again} without --limit"
+        )
+    if have < results.counts.scored:
+        raise _Unusable(f"{RESULTS} is of {results.counts.scored} scores and {SCORES} holds {have}; {again}")
+    if not have:
+        raise _Unusable("it has no score")

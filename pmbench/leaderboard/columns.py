@@ -1,0 +1,62 @@
+"""The scores of a run as arrays, so that runs can be laid side by side instance by instance."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pmbench.core.metric import Metric
+from pmbench.leaderboard.collect import Entry
+
+
+class RunColumns:
+    """One run's statistics, instances in order of their ids.
+
+    Attributes:
+        ids: of the instances that have a score.
+        clusters: of each.
+    """
+
+    def __init__(self, entry: Entry) -> None:
+        scores = sorted(entry.scores, key=lambda score: (score.id, score.sample))
+        self.clusters = list({score.id: score.cluster or score.id for score in scores}.values())
+        rows = {name: row for row, name in enumerate(dict.fromkeys(score.id for score in scores))}
+        self.ids = list(rows)
+        self._row = np.array([rows[score.id] for score in scores], dtype=np.intp)
+        self._stats = {
+            name: np.array([score.stats.get(name, math.nan) for score in scores], dtype=np.float64)
+            for name in dict.fromkeys(name for score in scores for name in score.stats)
+        }
+
+    def of(self, metric: Metric) -> NDArray[np.float64] | None:
+        """The metric's columns per instance, shape (n, k); None where no instance has its statistics.
+
+        Samples of one instance are averaged first, so that every instance counts once.
+        """
+        if not self.present(metric).any():
+            return None
+        columns = metric.columns(self._stats)
+        samples = np.bincount(self._row, minlength=len(self.ids))
+        sums = [np.bincount(self._row, weights=column, minlength=len(self.ids)) for column in columns.T]
+        return np.stack(sums, axis=1) / samples[:, None]
+
+    def present(self, metric: Metric) -> NDArray[np.bool_]:
+        """Which instances have the metric's statistics in any sample, shape (n,)."""
+        try:
+            by_score = metric.present(self._stats)
+        except KeyError:  # no instance has one of them
+            return np.zeros(len(self.ids), dtype=bool)
+        return np.bincount(self._row, weights=by_score, minlength=len(self.ids)) > 0
+
+    def value(self, metric: Metric) -> float:
+        """The metric over all instances; NaN where it is undefined."""
+        columns = self.of(metric)
+        return math.nan if columns is None else float(metric.value(columns.sum(axis=0)))
+
+    def places(self, wanted: Sequence[str]) -> NDArray[np.intp]:
+        """The row of each wanted id."""
+        row = {name: index for index, name in enumerate(self.ids)}
+        return np.array([row[name] for name in wanted], dtype=np.intp)

@@ -1,0 +1,114 @@
+"""What a reader of a table has to know besides its numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from pmbench.core.metric import Metric
+from pmbench.leaderboard.table import SystemRow, Table, bare
+
+FEW_CLUSTERS = 10
+
+
+def notes(table: Table, metrics: Sequence[Metric]) -> list[str]:
+    """Notes of a table, one sentence or two each; rows are called by their numbers."""
+    primary = metrics[0]
+    return [
+        *_on_clusters(table),
+        *_on_best(table, primary),
+        *_on_ties(table, primary),
+        *_on_pairing(table),
+        *_on_missing(table, primary),
+        *_on_schemes(metrics),
+    ]
+
+
+def _on_clusters(table: Table) -> Iterator[str]:
+    if table.clusters < FEW_CLUSTERS:
+        least = (
+            f" With {_count(table.clusters, 'cluster')} no p-value can be below {2 / 2**table.clusters:.2g}."
+        )
+        yield (
+            f"Only {_count(table.clusters, 'cluster')}: intervals from so few are too narrow, and small"
+            " differences cannot be shown."
+            + (least if 2 / 2**table.clusters > 0.001 and len(table.rows) > 1 else "")
+        )
+
+
+def _on_best(table: Table, primary: Metric) -> Iterator[str]:
+    if len(table.rows) < 2:
+        return
+    yield (
+        "The best was chosen by looking at the same data, so its lead is likely to be somewhat smaller on new"
+        " data."
+    )
+    if primary.higher_is_better is None:
+        yield f"Neither end of {primary.title} is better: rows are in order of value, the first is not best."
+
+
+def _on_ties(table: Table, primary: Metric) -> Iterator[str]:
+    alike: dict[float, list[int]] = {}
+    for row in table.rows:
+        value = row.measures[primary.name].value
+        if value is not None:
+            alike.setdefault(round(value, 12), []).append(row.number)
+    for numbers in alike.values():
+        if len(numbers) > 1:
+            yield f"Rows {_list(numbers)} have the same {primary.title}; their order says nothing."
+
+
+def _on_pairing(table: Table) -> Iterator[str]:
+    """One note for all rows that are compared on the same number of instances, without as many others."""
+    alike: dict[tuple[int, int, int], list[int]] = {}
+    for row in table.rows:
+        pair = row.against
+        if pair is not None and (pair.only_best or pair.only_this):
+            alike.setdefault((pair.instances, pair.only_best, pair.only_this), []).append(row.number)
+    for (instances, only_best, only_this), numbers in alike.items():
+        without = [f"{_count(only_best, 'instance')} that only row 1 has scored"] if only_best else []
+        if only_this:
+            owner = f"row {numbers[0]} has" if len(numbers) == 1 else "that row has"
+            without.append(f"{_count(only_this, 'instance')} that only {owner} scored")
+        subject = f"Row {numbers[0]} is" if len(numbers) == 1 else f"Rows {_list(numbers)} are each"
+        yield (
+            f"{subject} compared with row 1 on the {_count(instances, 'instance')} that both have"
+            f" scored, without {' and '.join(without)}; the difference need not be that of the two values."
+        )
+
+
+def _on_missing(table: Table, primary: Metric) -> Iterator[str]:
+    for row in table.rows:
+        if row.status == "incomplete":
+            yield f"Row {row.number} is incomplete ({row.reason or 'work is left'})."
+        elif row.status == "complete-with-missing":
+            yield f"Row {row.number} is without {_lost(row)}{_extremes(row, primary)}."
+
+
+def _lost(row: SystemRow) -> str:
+    lost = row.counts.failed + row.counts.missing
+    return f"{_count(lost, 'score')} of {row.counts.samples}"
+
+
+def _extremes(row: SystemRow, primary: Metric) -> str:
+    measure = row.measures[primary.name]
+    if measure.worst is None or measure.best is None:
+        return ""
+    return (
+        f": {primary.title} would be {bare(primary, measure.worst)} if all of them had been worst"
+        f" and {bare(primary, measure.best)} if best"
+    )
+
+
+def _on_schemes(metrics: Sequence[Metric]) -> Iterator[str]:
+    other = [metric.title for metric in metrics if metric.scheme != "cluster"]
+    if other:
+        yield f"No interval is shown of {', '.join(other)}: it is not resampled by cluster."
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" + ("" if number == 1 else "s")
+
+
+def _list(numbers: Sequence[int]) -> str:
+    *most, last = [str(number) for number in numbers]
+    return f"{', '.join(most)} and {last}"

@@ -1,0 +1,1 @@
+"""Models: the facade, the catalogue of presets, the scheduler, the completion store."""

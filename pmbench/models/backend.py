@@ -1,0 +1,113 @@
+"""What a backend is: the one seam between pmbench and whatever talks to a model."""
+
+from __future__ import annotations
+
+import importlib.util
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import msgspec
+
+from pmbench.core.errors import MissingExtra, RequestFailed
+from pmbench.core.model import Choice, Completion, Message
+from pmbench.models.spec import ModelSpec
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+class Request(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One request to a model: everything that decides its answer besides the backend's identity.
+
+    Attributes:
+        messages: the conversation.
+        max_tokens, temperature, stop, schema, seed: sampling.
+        options: the options of a `choose` request; empty for `chat`.
+        sample: number of the sample of this instance, from 0.
+        attempt: number of the repair retry, from 0.
+        instance: id of the instance it is asked for. Decides nothing unless the backend is `by_instance`.
+    """
+
+    messages: tuple[Message, ...]
+    max_tokens: int = 512
+    temperature: float = 0.0
+    stop: tuple[str, ...] = ()
+    schema: Mapping[str, Any] | None = None
+    seed: int = 0
+    options: tuple[str, ...] = ()
+    sample: int = 0
+    attempt: int = 0
+    instance: str = ""
+
+
+class BackendOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Options of a backend, as in `backend:name?option=value`. Subclass and add fields with defaults."""
+
+
+class Backend(ABC):
+    """Talks to one model. Creating one is light: nothing is loaded or connected before `open`.
+
+    Attributes:
+        name: as in the specification (`llama-cpp`).
+        offers: which of `chat`, `choose`, `reward`, `embed` it can do.
+        local: False if a request leaves this machine.
+        keeps: whether its completions are worth storing (False where asking again is free and exact).
+        by_instance: whether the instance decides the answer instead of the messages (recorded answers).
+        parallel: how many requests are worth having in flight.
+        requires: modules it imports when opened, each with the extra of pmbench that brings it.
+    """
+
+    name: ClassVar[str]
+    options: ClassVar[type[BackendOptions]] = BackendOptions
+    requires: ClassVar[Mapping[str, str]] = {}
+    offers: frozenset[str] = frozenset({"chat"})
+    local: bool = True
+    keeps: bool = True
+    by_instance: bool = False
+    parallel: int = 1
+
+    def __init__(self, spec: ModelSpec, options: BackendOptions) -> None:
+        self.spec, self.option = spec, options
+
+    def missing_extra(self) -> MissingExtra | None:
+        """The error for the first module of `requires` that is not installed. Imports nothing."""
+        for module, extra in self.requires.items():
+            if importlib.util.find_spec(module) is None:
+                return MissingExtra(f"the backend {self.name!r}", extra, module)
+        return None
+
+    @abstractmethod
+    def unavailable(self) -> str:
+        """Why this model cannot run here, with the remedy, in one line; empty if it can. Loads nothing."""
+
+    @abstractmethod
+    def identity(self) -> Mapping[str, str]:
+        """What decides its answers: engine, version, SHA-256 or revision, options. Loads nothing."""
+
+    async def open(self) -> None:  # noqa: B027 - many backends have nothing to open
+        """Load or connect. Called once, before the first request that the store cannot answer."""
+
+    async def close(self) -> None:  # noqa: B027
+        """Let go of memory and connections."""
+
+    async def chat(self, request: Request) -> Completion:
+        """Answer one request.
+
+        Raises:
+            RequestFailed: with its kind, and whether the same request may succeed later.
+        """
+        raise RequestFailed("unsupported", f"{self.name} cannot chat")
+
+    async def choose(self, request: Request) -> Choice:
+        """Probability of each of `request.options` as the first token of the answer."""
+        raise RequestFailed("unsupported", f"{self.name} cannot choose")
+
+    async def reward(self, request: Request) -> float:
+        """Scalar reward of a conversation."""
+        raise RequestFailed("unsupported", f"{self.name} cannot reward")
+
+    async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """L2-normalised vectors of texts, shape (n, d)."""
+        raise RequestFailed("unsupported", f"{self.name} cannot embed")

@@ -1,0 +1,332 @@
+"""The Model that strategies and judges are handed: a backend with its answers stored, retried, counted."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import time
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import msgspec
+
+from pmbench.core.digest import digest
+from pmbench.core.errors import ModelUnavailable, RequestFailed, StorageError, UserError
+from pmbench.core.model import Choice, Completion, Message
+from pmbench.models.answers import accept, choice_from, is_blank, valid_choice
+from pmbench.models.backend import Backend, Request
+from pmbench.models.calls import Call, answered, tracked, tracking
+from pmbench.models.flights import Flight, Flights, OpenOnce
+from pmbench.models.patience import Patience, insist
+from pmbench.models.scheduler import Gate
+from pmbench.models.spec import ModelSpec
+from pmbench.models.store import CompletionStore
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["Call", "FacadeModel", "Sampling", "tracking"]
+
+A = TypeVar("A", Completion, Choice, float)
+
+CHOICE_TOKENS = 16
+"""Most tokens of the answer where a backend without log-probabilities is asked to choose."""
+
+REMOTE_SECONDS = 600.0
+"""How long one attempt at a remote backend may take. A local one takes the time it needs."""
+
+
+class Sampling(msgspec.Struct, frozen=True):
+    """Sampling of a whole run: what is given here takes the place of what a strategy or judge asks for."""
+
+    max_tokens: int | None = None
+    temperature: float | None = None
+    seed: int = 0
+
+
+AS_ASKED = Sampling()
+
+
+class FacadeModel:
+    """A backend as a `Model`: answers are looked up in the store first and stored before they are returned.
+
+    Equal requests under way at the same time are sent once. The backend is opened before the first request
+    that the store cannot answer.
+
+    Args:
+        name: as the user gave it.
+        backend: what talks to the model.
+        store: where its answers are kept.
+        sampling: the run's own, in place of what is asked for.
+        patience: bounds of each request; by default an attempt at a remote backend is bounded in time.
+        sleep: how to wait between attempts.
+
+    Attributes:
+        asked: calls in this process.
+        answered_from_store: how many of them no request was sent for.
+        requests: requests sent, retries included.
+        round: raised to ask anew what the store already has an answer to; the earlier answers stay.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        backend: Backend,
+        store: CompletionStore,
+        *,
+        sampling: Sampling = AS_ASKED,
+        patience: Patience | None = None,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self.name, self.backend, self.store, self.sampling = name, backend, store, sampling
+        self.patience = patience or Patience(each=None if backend.local else REMOTE_SECONDS)
+        self.asked = self.answered_from_store = self.requests = self.round = 0
+        self._sleep = sleep
+        self._gate = Gate(backend.parallel)
+        self._flights = Flights()
+        self._opened = OpenOnce(self._open)
+        self._identity: dict[str, str] | None = None
+
+    @property
+    def spec(self) -> ModelSpec:
+        """The specification that its name stands for."""
+        return self.backend.spec
+
+    @property
+    def local(self) -> bool:
+        """False if a request leaves this machine."""
+        return self.backend.local
+
+    @property
+    def parallel(self) -> int:
+        """How many requests are worth having in flight."""
+        return self.backend.parallel
+
+    @property
+    def offers(self) -> frozenset[str]:
+        """What it can do. Whatever chats can choose, if only by saying so."""
+        offers = self.backend.offers
+        return offers | {"choose"} if "chat" in offers else offers
+
+    def identity(self) -> dict[str, str]:
+        """What decides its answers, for a run's digest: the specification and the backend's own words.
+
+        Raises:
+            UserError: the backend cannot tell (a file is missing).
+        """
+        return {"spec": str(self.spec), **self._backend_identity()}
+
+    def key(self, kind: str, request: Request) -> str:
+        """Key of a request in the store: 64 hexadecimal digits over all that decides the answer."""
+        # Every field is written out: a default that changes later must not change what an old key means.
+        fields = msgspec.structs.asdict(request)
+        if not self.backend.by_instance:
+            del fields["instance"]
+        backend = {"name": self.backend.name, "identity": self._backend_identity()}
+        again = {"round": self.round} if self.round else {}
+        return digest({"backend": backend, "kind": kind, "request": fields, **again})
+
+    async def chat(
+        self,
+        messages: Sequence[Message],
+        *,
+        max_tokens: int,
+        temperature: float = 0.0,
+        stop: Sequence[str] = (),
+        schema: Mapping[str, Any] | None = None,
+        attempt: int = 0,
+    ) -> Completion:
+        """See `Model.chat`."""
+        request = self._request(
+            messages,
+            max_tokens=max_tokens if self.sampling.max_tokens is None else self.sampling.max_tokens,
+            temperature=temperature if self.sampling.temperature is None else self.sampling.temperature,
+            stop=tuple(stop),
+            schema=schema,
+            attempt=attempt,
+        )
+        return await self._answer("chat", request, self._ask_chat, Completion)
+
+    async def choose(self, messages: Sequence[Message], options: Sequence[str]) -> Choice:
+        """See `Model.choose`. A backend that only chats answers in words; see `choice_from`."""
+        by_words = "choose" not in self.backend.offers and "chat" in self.backend.offers
+        tokens = CHOICE_TOKENS if self.sampling.max_tokens is None else self.sampling.max_tokens
+        request = self._request(messages, options=tuple(options), max_tokens=tokens if by_words else 1)
+        ask = self._ask_choice_in_words if by_words else self._ask_choice
+        return await self._answer("choose", request, ask, Choice)
+
+    async def reward(self, messages: Sequence[Message]) -> float:
+        """See `Model.reward`."""
+        # Neither sampling nor the number of the sample changes what a reward model says.
+        request = Request(tuple(message.copy() for message in messages), instance=tracked().instance)
+        return await self._answer("reward", request, self._ask_reward, float)
+
+    async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """See `Model.embed`. Vectors are not stored."""
+        self.asked += 1
+        flight: Flight[Any] = Flight()
+
+        async def ask() -> NDArray[np.float32]:
+            self.requests += 1
+            return await self.backend.embed(texts)
+
+        began = time.perf_counter()
+        try:
+            await self._opened()
+            async with self._gate:
+                vectors = await insist(ask, self.patience, retried=flight.retried, sleep=self._sleep)
+        except RequestFailed as error:
+            tracked().calls.append(Call("embed", retries=flight.retries, failure=error.kind))
+            raise
+        tracked().calls.append(Call("embed", latency=time.perf_counter() - began, retries=flight.retries))
+        return vectors
+
+    async def close(self) -> None:
+        """End what is under way and let go of the backend. A later request opens it again."""
+        await self._flights.give_up()
+        if await self._opened.forget():
+            await self.backend.close()
+
+    def _request(self, messages: Sequence[Message], **fields: Any) -> Request:
+        asked_for = tracked()
+        return Request(
+            tuple(message.copy() for message in messages),
+            seed=self.sampling.seed,
+            sample=asked_for.sample,
+            instance=asked_for.instance,
+            **fields,
+        )
+
+    def _backend_identity(self) -> dict[str, str]:
+        if self._identity is None:
+            # A backend that says nothing must not share its answers with another model of the same backend.
+            self._identity = dict(self.backend.identity()) or {"spec": str(self.spec)}
+        return self._identity
+
+    async def _answer(
+        self,
+        kind: str,
+        request: Request,
+        ask: Callable[[Request, Flight[A]], Awaitable[A]],
+        shape: type[A],
+    ) -> A:
+        """From the store, from an equal request under way, or from the backend; recorded in each case."""
+        self.asked += 1
+        calls = tracked().calls
+        key = self.key(kind, request)
+        stored = self._stored(key, shape)
+        if stored is not None:
+            self.answered_from_store += 1
+            calls.append(answered(kind, stored, stored=True))
+            return stored
+
+        def fly(flight: Flight[A]) -> Coroutine[Any, Any, A]:
+            return self._fetch(key, kind, lambda: ask(request, flight), flight, shape)
+
+        flight, shared = self._flights.board(key, fly)
+        self.answered_from_store += shared
+        try:
+            answer = await self._flights.join(key, flight)
+        except RequestFailed as error:
+            calls.append(_failed(kind, flight, error.kind, shared=shared))
+            raise
+        calls.append(answered(kind, answer, stored=shared, retries=0 if shared else flight.retries))
+        return answer
+
+    async def _fetch(
+        self, key: str, kind: str, ask: Callable[[], Awaitable[A]], flight: Flight[A], shape: type[A]
+    ) -> A:
+        """Ask the backend; the answer is on disk when this returns."""
+        await self._opened()
+        async with self._gate:
+            answer = await insist(ask, self.patience, retried=flight.retried, sleep=self._sleep)
+        answer = _with_spent(answer, flight)
+        if not self.backend.keeps:
+            return answer
+        await self.store.put(key, msgspec.json.encode(answer), about={"model": self.name, "kind": kind})
+        # Another process may have been first: the answer that stays is the one that everybody gets.
+        kept = self._stored(key, shape)
+        return answer if kept is None else kept
+
+    def _stored(self, key: str, shape: type[A]) -> A | None:
+        value = self.store.get(key) if self.backend.keeps else None
+        if value is None:
+            return None
+        try:
+            return msgspec.json.decode(value, type=shape)
+        except msgspec.MsgspecError as error:
+            raise StorageError(
+                f"the completion {key} cannot be read",
+                where=str(self.store.path),
+                remedy="Choose another runs folder (--runs DIR), or delete that row to ask again",
+            ) from error
+
+    async def _ask_chat(self, request: Request, flight: Flight[Any]) -> Completion:
+        completion = await self._completion(request, flight)
+        # Recorded answers are exact: an empty one is meant so.
+        if is_blank(completion) and self.backend.keeps and not flight.was_blank:
+            flight.was_blank = True
+            flight.spend(completion.usage, completion.cost)
+            flight.retried()
+            completion = await self._completion(request, flight)
+        return completion
+
+    async def _completion(self, request: Request, flight: Flight[Any]) -> Completion:
+        self.requests += 1
+        began = time.perf_counter()
+        completion = await self.backend.chat(request)
+        if self.backend.keeps and not completion.latency:
+            completion = msgspec.structs.replace(completion, latency=time.perf_counter() - began)
+        try:
+            return accept(completion)
+        except RequestFailed:
+            flight.spend(completion.usage, completion.cost)
+            raise
+
+    async def _ask_choice(self, request: Request, flight: Flight[Choice]) -> Choice:
+        self.requests += 1
+        began = time.perf_counter()
+        choice = valid_choice(await self.backend.choose(request), request.options)
+        if self.backend.keeps and not choice.latency:
+            choice = msgspec.structs.replace(choice, latency=time.perf_counter() - began)
+        return choice
+
+    async def _ask_choice_in_words(self, request: Request, flight: Flight[Choice]) -> Choice:
+        completion = await self._ask_chat(msgspec.structs.replace(request, options=()), flight)
+        try:
+            return choice_from(completion, request.options)
+        except RequestFailed:
+            flight.spend(completion.usage, completion.cost)
+            raise
+
+    async def _ask_reward(self, request: Request, flight: Flight[float]) -> float:
+        self.requests += 1
+        reward = float(await self.backend.reward(request))
+        if not math.isfinite(reward):
+            raise RequestFailed("not-a-number", "the reward is not a finite number")
+        return reward
+
+    async def _open(self) -> None:
+        try:
+            await self.backend.open()
+        except UserError:
+            raise
+        except Exception as error:
+            raise ModelUnavailable(
+                f"it cannot be opened ({type(error).__name__}: {error})", where=f"model {self.name}"
+            ) from error
+
+
+def _failed(kind: str, flight: Flight[Any], failure: str, *, shared: bool) -> Call:
+    if shared:
+        return Call(kind, stored=True, failure=failure)
+    return Call(kind, usage=flight.usage, cost=flight.cost, retries=flight.retries, failure=failure)
+
+
+def _with_spent(answer: A, flight: Flight[A]) -> A:
+    """The answer with what the answers before it, that did not count, have cost: totals stay true."""
+    if isinstance(answer, float):
+        return answer
+    cost = answer.cost if flight.cost is None else flight.cost + (answer.cost or 0.0)
+    return msgspec.structs.replace(answer, usage=flight.usage + answer.usage, cost=cost)

@@ -1,0 +1,223 @@
+"""From scores to results: metrics with intervals, per slice too, and what became of every instance."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from pmbench.core.metric import Metric
+from pmbench.running.plan import Plan
+from pmbench.running.records import (
+    Counts,
+    MetricResult,
+    ResponseRecord,
+    Results,
+    ScoreRecord,
+    SliceResult,
+    Statistics,
+    Status,
+    UsageTotal,
+)
+from pmbench.running.responding import Key, response_digest
+from pmbench.stats.bootstrap import bootstrap_many
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+def aggregate(
+    plan: Plan,
+    responses: Mapping[Key, ResponseRecord],
+    scores: Mapping[Key, ScoreRecord],
+    *,
+    interrupted: bool = False,
+) -> Results:
+    """Results of a run as far as it has come."""
+    keys = [(instance.id, k) for instance in plan.chosen for k in range(plan.request.samples)]
+    answered = [responses[key] for key in keys if key in responses]
+    scored = [scores[key] for key in keys if key in scores and _is_of(responses.get(key), scores[key])]
+    counts = _count(plan, len(keys), answered, scored)
+    status, reason = _status(counts, plan.request.max_missing, interrupted)
+    good = [record for record in scored if record.status == "ok"]
+    lost = counts.failed + counts.missing
+    metrics, clusters = measure(plan.task.metrics, good, lost / plan.request.samples)
+    return Results(
+        status=status,
+        reason=reason,
+        task=plan.task.name,
+        task_version=plan.task.version,
+        strategy=plan.strategy_name,
+        model=plan.request.model,
+        judges=plan.judge_names,
+        run=plan.run_digest,
+        scoring=plan.scoring_digest,
+        fingerprint=plan.dataset.fingerprint,
+        instances_digest=plan.instances_digest,
+        primary=plan.task.metrics[0].name,
+        metrics=metrics,
+        counts=counts,
+        slices=_slices(plan.task.metrics, good),
+        usage={"model": _usage(answered), "judges": _usage(scored)},
+        statistics=Statistics(clusters=clusters),
+        finished_at=datetime.now(UTC).isoformat(timespec="seconds"),
+    )
+
+
+def measure(
+    metrics: Sequence[Metric], records: Sequence[ScoreRecord], lost: float = 0.0
+) -> tuple[dict[str, MetricResult], int]:
+    """Each metric over scores, with its interval, and the number of clusters.
+
+    Samples of one instance are averaged first, so that every instance counts once.
+
+    Args:
+        metrics: of the task.
+        records: scores that are there.
+        lost: instances (samples as fractions) whose score is not there, for the worst and best case.
+    """
+    import numpy as np
+
+    if not records:
+        return {metric.name: MetricResult(None) for metric in metrics}, 0
+    stats, groups, clusters = tabulate(records)
+    usable = [(m, columns_by_instance(m, stats, groups)) for m in metrics if _named(m, stats)]
+    intervals = bootstrap_many([(m, c) for m, c in usable], clusters)
+    results = {metric.name: MetricResult(None) for metric in metrics}
+    for (metric, columns), interval in zip(usable, intervals, strict=True):
+        worst, best = _bounds(metric, columns, lost)
+        results[metric.name] = MetricResult(
+            _number(interval.value), _number(interval.low), _number(interval.high), worst, best
+        )
+    return results, len(np.unique(np.asarray(clusters, dtype=object).astype(str)))
+
+
+def tabulate(
+    records: Sequence[ScoreRecord],
+) -> tuple[dict[str, NDArray[np.float64]], NDArray[np.intp], list[str]]:
+    """Statistics as arrays.
+
+    Returns:
+        For each statistic its values, shape (r,), NaN where absent; for each record the row of its instance,
+        shape (r,); the cluster of each of the n instances, in order of first appearance.
+    """
+    import numpy as np
+
+    rows: dict[str, int] = {}
+    clusters: list[str] = []
+    for record in records:
+        if record.id not in rows:
+            rows[record.id] = len(rows)
+            clusters.append(record.cluster or record.id)
+    names = dict.fromkeys(name for record in records for name in record.stats)
+    stats = {
+        name: np.array([record.stats.get(name, math.nan) for record in records], dtype=float)
+        for name in names
+    }
+    return stats, np.array([rows[record.id] for record in records], dtype=np.intp), clusters
+
+
+def columns_by_instance(
+    metric: Metric, stats: Mapping[str, NDArray[np.float64]], groups: NDArray[np.intp]
+) -> NDArray[np.float64]:
+    """A metric's columns per instance, shape (n, k): the mean over the samples of each instance."""
+    import numpy as np
+
+    columns = metric.columns(stats)
+    n = int(groups.max()) + 1
+    sums = np.zeros((n, columns.shape[1]))
+    np.add.at(sums, groups, columns)
+    return sums / np.bincount(groups, minlength=n)[:, None]
+
+
+def _named(metric: Metric, stats: Mapping[str, NDArray[np.float64]]) -> bool:
+    """Whether any instance has the statistics that the metric names."""
+    try:
+        return bool(metric.present(stats).any())
+    except KeyError:
+        return False
+
+
+def _bounds(metric: Metric, columns: NDArray[np.float64], lost: float) -> tuple[float | None, float | None]:
+    """Worst and best value if the lost instances had been worst or best; None without loss or limits."""
+    if not lost or metric.limits is None or columns.shape[1] != 2:
+        return None, None
+    total, count = columns.sum(axis=0)
+    low, high = (float((total + lost * end) / (count + lost)) for end in metric.limits)
+    return (high, low) if metric.higher_is_better is False else (low, high)
+
+
+def _slices(metrics: Sequence[Metric], records: Sequence[ScoreRecord]) -> dict[str, dict[str, SliceResult]]:
+    labels: dict[str, dict[str, list[ScoreRecord]]] = {}
+    for record in records:
+        for name, label in record.slices.items():
+            labels.setdefault(name, {}).setdefault(label, []).append(record)
+    return {
+        name: {label: _slice(metrics, part) for label, part in sorted(parts.items())}
+        for name, parts in sorted(labels.items())
+    }
+
+
+def _slice(metrics: Sequence[Metric], records: Sequence[ScoreRecord]) -> SliceResult:
+    results, clusters = measure(metrics, records)
+    return SliceResult(len({record.id for record in records}), clusters, results)
+
+
+def _is_of(response: ResponseRecord | None, score: ScoreRecord) -> bool:
+    return response is not None and response.status == "ok" and score.response == response_digest(response)
+
+
+def _count(
+    plan: Plan, asked: int, answered: Sequence[ResponseRecord], scored: Sequence[ScoreRecord]
+) -> Counts:
+    ok = [record for record in answered if record.status == "ok"]
+    failed = [record for record in answered if record.status == "failed"]
+    missing = [record for record in scored if record.status == "missing"]
+    return Counts(
+        dataset=len(plan.dataset.instances),
+        instances=len(plan.chosen),
+        samples=asked,
+        responded=len(ok),
+        scored=len(scored) - len(missing),
+        failed=len(failed),
+        missing=len(missing),
+        pending=asked - len(failed) - len(scored),
+        refused=sum(record.finish == "refused" for record in ok),
+        truncated=sum(record.finish == "length" for record in ok),
+        empty=sum(not record.text.strip() and not record.data for record in ok),
+        failures=dict(Counter([r.failure for r in failed] + [r.failure for r in missing]).most_common()),
+    )
+
+
+def _status(counts: Counts, max_missing: float, interrupted: bool) -> tuple[Status, str]:
+    if interrupted or counts.pending:
+        why = "interrupted" if interrupted else "work is left"
+        return "incomplete", f"{why}: {counts.pending} of {counts.samples} not done"
+    lost = counts.failed + counts.missing
+    if not lost:
+        return "complete", ""
+    told = f"{counts.failed} failed, {counts.missing} without a score, of {counts.samples}"
+    if lost > max_missing * counts.samples:
+        return "incomplete", f"{told}: more than --max-missing {max_missing:g} allows"
+    return "complete-with-missing", told
+
+
+def _usage(records: Sequence[ResponseRecord] | Sequence[ScoreRecord]) -> UsageTotal:
+    total = UsageTotal()
+    for record in records:
+        total.calls += record.calls
+        total.prompt_tokens += record.usage.prompt_tokens
+        total.completion_tokens += record.usage.completion_tokens
+        total.cached_tokens += record.usage.cached_tokens
+        total.reasoning_tokens += record.usage.reasoning_tokens
+        total.seconds = round(total.seconds + record.seconds, 4)
+        total.cost += record.cost or 0.0
+        total.unpriced += record.calls if record.cost is None else 0
+    return total
+
+
+def _number(value: float) -> float | None:
+    return None if math.isnan(value) else value

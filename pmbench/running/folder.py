@@ -1,0 +1,280 @@
+"""The run folder: where its files lie, how lines are appended and read back, and the lock.
+
+`runs/<task>/<model>/<strategy>-<digest>/` holds `run.json`, `responses.jsonl` and `scores/<digest>/`. Folders
+and files can be read by their owner only: they hold text of a dataset.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from pmbench.core.digest import SHORT
+from pmbench.core.errors import RunLocked, StorageError
+from pmbench.running.records import FORMAT, Results, RunRecord, Scoring
+
+Line = TypeVar("Line", bound=msgspec.Struct)
+
+_FULL = {
+    errno.ENOSPC: "the disk is full",
+    errno.EDQUOT: "the disk quota is used up",
+    errno.EFBIG: "a file is too large",
+}
+
+
+class RunFolder:
+    """Paths of one run, and what is read from and written to them."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.run_json = path / "run.json"
+        self.responses = path / "responses.jsonl"
+
+    def scores(self, scoring_digest: str) -> Path:
+        """The folder of one scoring."""
+        return self.path / "scores" / scoring_digest[:SHORT]
+
+    def scorings(self) -> list[Path]:
+        """The folders of all scorings that have results, oldest first."""
+        found = list(self.path.glob("scores/*/results.json"))
+        return [file.parent for file in sorted(found, key=lambda file: file.stat().st_mtime)]
+
+    def record(self) -> RunRecord | None:
+        """`run.json`, or None where the folder is new."""
+        return read_json(self.run_json, RunRecord) if self.run_json.exists() else None
+
+    def write_record(self, record: RunRecord) -> None:
+        """Replace `run.json` in one step."""
+        write_json(self.run_json, record)
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep every other process out of this run.
+
+        Raises:
+            RunLocked: another process is in it.
+        """
+        from filelock import FileLock, Timeout
+
+        make_folder(self.path)
+        lock = FileLock(self.path / ".lock", timeout=0, mode=0o600)
+        with storing(self.path):
+            try:
+                lock.acquire()
+            except Timeout:
+                raise RunLocked(
+                    "another process is at work in this run",
+                    where=str(self.path),
+                    remedy="Wait for it to end, or stop it; nothing is lost either way",
+                ) from None
+        try:
+            yield
+        finally:
+            lock.release()
+
+
+class Appender:
+    """Appends records to a JSON-lines file, each as one write; a torn last line is cut off first."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        make_folder(path.parent)
+        with storing(path):
+            self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
+            self._cut_torn_line()
+
+    def append(self, record: msgspec.Struct) -> None:
+        """Append one record.
+
+        Raises:
+            StorageError: it could not be written whole; what was written of it is taken back.
+        """
+        line = msgspec.json.encode(record) + b"\n"
+        with storing(self.path):
+            end = os.lseek(self._file, 0, os.SEEK_END)
+            written = 0
+            try:
+                while written < len(line):
+                    written += os.write(self._file, line[written:])
+            except OSError:
+                os.ftruncate(self._file, end)
+                raise
+
+    def close(self) -> None:
+        """Flush to disk and close."""
+        with storing(self.path):
+            os.fsync(self._file)
+        os.close(self._file)
+
+    def __enter__(self) -> Appender:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _cut_torn_line(self) -> None:
+        end = os.lseek(self._file, 0, os.SEEK_END)
+        at, block = end, 65_536
+        while at > 0:
+            start = max(0, at - block)
+            newline = os.pread(self._file, at - start, start).rfind(b"\n")
+            if newline >= 0:
+                at = start + newline + 1
+                break
+            at = start
+        if at < end:
+            os.ftruncate(self._file, at)
+
+
+def read_lines(path: Path, kind: type[Line]) -> list[Line]:
+    """Read a JSON-lines file of the run folder; an unfinished last line is left out.
+
+    Raises:
+        StorageError: a line in the middle is broken.
+    """
+    if not path.exists():
+        return []
+    decoder = msgspec.json.Decoder(kind)
+    with storing(path):
+        content = path.read_bytes()
+    lines = content.split(b"\n")
+    records = []
+    for number, line in enumerate(lines[:-1], start=1):
+        try:
+            records.append(decoder.decode(line))
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            raise StorageError(
+                "this line is not a record of a run",
+                where=f"{path}, line {number}",
+                remedy="Delete the line (it will be done again), or begin anew with --fresh",
+            ) from None
+    return records
+
+
+def read_json(path: Path, kind: type[Line]) -> Line:
+    """Read one JSON file of the run folder.
+
+    Raises:
+        StorageError: it is broken, or of a newer format.
+    """
+    with storing(path):
+        content = path.read_bytes()
+    try:
+        version = msgspec.json.decode(content, type=dict[str, Any]).get("format", FORMAT)
+        if isinstance(version, int) and version > FORMAT:
+            raise StorageError(
+                f"the file has format {version}; this pmbench reads up to {FORMAT}",
+                where=str(path),
+                remedy="Update pmbench",
+            )
+        return msgspec.json.decode(content, type=kind)
+    except msgspec.DecodeError:
+        raise StorageError(
+            "the file cannot be read as a record of a run",
+            where=str(path),
+            remedy="Remove it, or begin anew with --fresh",
+        ) from None
+
+
+def write_json(path: Path, value: msgspec.Struct) -> None:
+    """Write indented JSON in one step: a reader sees the old file or the new one, never half."""
+    make_folder(path.parent)
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    with storing(path):
+        try:
+            descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n")
+                file.flush()
+                os.fsync(file.fileno())
+            part.replace(path)
+        finally:
+            part.unlink(missing_ok=True)
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder that only its owner can read.
+
+    Raises:
+        StorageError: it cannot be made or written to.
+    """
+    with storing(path):
+        path.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if not os.access(path, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+
+@contextmanager
+def storing(path: Path) -> Iterator[None]:
+    """Turn what the file system refuses into one line with the place and the remedy."""
+    try:
+        yield
+    except OSError as error:
+        what = _FULL.get(
+            error.errno or 0, f"cannot be written or read ({error.strerror or type(error).__name__})"
+        )
+        remedy = (
+            "Free some space and give the same command again: everything answered so far is kept"
+            if error.errno in _FULL
+            else "Name a folder that you can write to with --runs DIR or PMBENCH_RUNS"
+        )
+        raise StorageError(what, where=str(path), remedy=remedy) from None
+
+
+def slug(name: str) -> str:
+    """A folder's name for a model or strategy: letters, digits, `.`, `_`, `-`; at most 80 characters."""
+    return (re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.") or "model")[:80]
+
+
+def folder_for(runs: Path, task: str, model: str, strategy: str, digest: str) -> RunFolder:
+    """The folder of a run."""
+    return RunFolder(runs / task / slug(model) / f"{slug(strategy)}-{digest[:SHORT]}")
+
+
+def all_runs(runs: Path, task: str | None = None) -> list[RunFolder]:
+    """Every run folder below a runs folder, sorted by path."""
+    pattern = f"{task or '*'}/*/*/run.json"
+    return [RunFolder(file.parent) for file in sorted(runs.glob(pattern))]
+
+
+def find_run(runs: Path, name: str) -> RunFolder:
+    """The run that `name` means: a folder, or a unique beginning of a run's digest.
+
+    Raises:
+        StorageError: there is none, or more than one.
+    """
+    as_path = Path(name)
+    if (as_path / "run.json").is_file():
+        return RunFolder(as_path)
+    found = [run for run in all_runs(runs) if run.path.name.rpartition("-")[2].startswith(name.lower())]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        names = ", ".join(run.path.name.rpartition("-")[2] for run in found[:8])
+        raise StorageError(
+            f"{name!r} is the beginning of {len(found)} runs: {names}", remedy="Give more of the digest"
+        )
+    raise StorageError(f"no run {name!r} in {runs}", remedy="See: pmbench runs")
+
+
+__all__ = [
+    "Appender",
+    "Results",
+    "RunFolder",
+    "Scoring",
+    "all_runs",
+    "find_run",
+    "folder_for",
+    "make_folder",
+    "read_json",
+    "read_lines",
+    "slug",
+    "write_json",
+]

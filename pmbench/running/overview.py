@@ -1,0 +1,77 @@
+"""One line for each run and scoring in a runs folder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from pmbench.core.errors import StorageError
+from pmbench.running.carrying_out import RESULTS
+from pmbench.running.folder import RunFolder, all_runs, read_json
+from pmbench.running.records import Results
+
+
+@dataclass(frozen=True)
+class Line:
+    """What a listing shows of one run and scoring, as text."""
+
+    digest: str
+    task: str
+    model: str
+    strategy: str
+    judges: str = ""
+    status: str = "not scored"
+    scored: str = ""
+    primary: str = ""
+
+
+def overview(runs: Path, task: str | None = None) -> Iterator[Line]:
+    """Every run below a folder; one that cannot be read is listed with the reason."""
+    for run in all_runs(runs, task):
+        yield from _lines(run)
+
+
+def _lines(run: RunFolder) -> Iterator[Line]:
+    digest = run.path.name.rpartition("-")[2]
+    try:
+        record = run.record()
+    except StorageError as error:
+        yield Line(
+            digest, run.path.parent.parent.name, run.path.parent.name, "", status=f"unreadable: {error}"
+        )
+        return
+    if record is None:
+        return
+    asked = record.asked
+    folders = run.scorings()
+    if not folders:
+        yield Line(digest, asked.task, record.model, asked.strategy)
+    for folder in folders:
+        try:
+            found = read_json(folder / RESULTS, Results)
+        except StorageError as error:
+            yield Line(digest, asked.task, record.model, asked.strategy, status=f"unreadable: {error}")
+            continue
+        yield Line(
+            digest,
+            asked.task,
+            record.model,
+            asked.strategy,
+            ", ".join(f"{role}={name}" for role, name in found.judges.items()),
+            found.status,
+            f"{found.counts.scored}/{found.counts.samples}",
+            _primary(found),
+        )
+
+
+def _primary(results: Results) -> str:
+    metric = results.metrics.get(results.primary)
+    if metric is None or metric.value is None:
+        return f"{results.primary} –"
+    spread = (
+        f" ({metric.low:.3f} to {metric.high:.3f})"
+        if metric.low is not None and metric.high is not None
+        else ""
+    )
+    return f"{results.primary} {metric.value:.3f}{spread}"

@@ -1,0 +1,301 @@
+"""The plan of a run: everything read, resolved and checked before the first request."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from pmbench.core.dataset import Sensitivity
+from pmbench.core.digest import digest
+from pmbench.core.errors import ConfigError, UnknownName
+from pmbench.core.instance import Instance
+from pmbench.core.registry import load_task
+from pmbench.core.task import EMBEDDED, Judge, JudgeParts, Options, Strategy, Task
+from pmbench.data.loading import Dataset, load
+from pmbench.models.catalogue import open_model
+from pmbench.models.embedder import LocalEmbedder, open_embedder
+from pmbench.models.facade import FacadeModel, Sampling
+from pmbench.models.store import CompletionStore
+from pmbench.running.folder import RunFolder, folder_for, make_folder
+from pmbench.running.recorded import RECORDED, Recorded
+from pmbench.running.records import Asked, Scoring
+from pmbench.text.sentences import SPLITTER
+
+STORE = "completions.sqlite"
+
+
+@dataclass(frozen=True)
+class RunRequest:
+    """What the user asked for; each field is an option of `pmbench run`."""
+
+    task: str
+    model: str
+    runs: Path
+    data: str | None = None
+    columns: Mapping[str, str] = field(default_factory=dict)
+    sensitivity: Sensitivity | None = None
+    revision: str | None = None
+    split: str | None = None
+    strategy: str | None = None
+    options: Mapping[str, str] = field(default_factory=dict)
+    judges: Mapping[str, str] = field(default_factory=dict)
+    embedder: str = EMBEDDED
+    limit: int | None = None
+    samples: int = 1
+    seed: int = 0
+    max_tokens: int | None = None
+    temperature: float | None = None
+    max_missing: float = 0.01
+    fresh: bool = False
+    retry_failed: bool = False
+    command: tuple[str, ...] = ()
+
+
+@dataclass
+class Plan:
+    """A run that can be carried out.
+
+    Attributes:
+        request: what the user asked for.
+        dataset: all instances; chosen: those of this run.
+        model, judge_models, embedder: opened lazily, at their first request.
+        judges: by role; judge_names: what the user called them.
+        asked, scoring: what decides responses and scores; run_digest, scoring_digest: their SHA-256.
+    """
+
+    request: RunRequest
+    task: Task
+    dataset: Dataset
+    chosen: list[Instance]
+    strategy_name: str
+    strategy: Strategy
+    model: FacadeModel
+    judges: dict[str, Judge]
+    judge_names: dict[str, str]
+    judge_models: dict[str, FacadeModel]
+    embedder: LocalEmbedder | None
+    asked: Asked
+    scoring: Scoring
+    folder: RunFolder
+    store: CompletionStore
+
+    @property
+    def run_digest(self) -> str:
+        """SHA-256 of what decides the responses."""
+        return digest(self.asked)
+
+    @property
+    def scoring_digest(self) -> str:
+        """SHA-256 of what decides the scores."""
+        return digest(self.scoring)
+
+    @property
+    def instances_digest(self) -> str:
+        """SHA-256 of the sorted ids of this run's instances."""
+        return digest(sorted(instance.id for instance in self.chosen))
+
+    def begin_round(self, number: int) -> None:
+        """Ask anew what an earlier round has stored; see `--fresh`."""
+        for model in (self.model, *self.judge_models.values()):
+            model.round = number
+
+    def estimate(self) -> Estimate:
+        """Requests and tokens, before anything is asked; what the store has is not subtracted."""
+        low = high = tokens = 0
+        for instance in self.chosen:
+            fewest, most = self.strategy.estimate(instance.inputs)
+            low, high = low + fewest, high + most
+            tokens += most * (len(msgspec.json.encode(dict(instance.inputs))) // 4)
+        judged = [0, 0]
+        for role in self.judge_models:
+            for instance in self.chosen:
+                fewest, most = self.task.judges[role].requests(instance)
+                judged = [judged[0] + fewest, judged[1] + most]
+        k = self.request.samples
+        return Estimate((low * k, high * k), (judged[0] * k, judged[1] * k), tokens * k)
+
+    async def close(self) -> None:
+        """Let go of models, embedder and store."""
+        for model in (self.model, *self.judge_models.values()):
+            await model.close()
+        if self.embedder is not None:
+            await self.embedder.close()
+        self.store.close()
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Fewest and most requests to the model and to judges; prompt tokens at four characters a token."""
+
+    model: tuple[int, int]
+    judges: tuple[int, int]
+    prompt_tokens: int
+
+
+def make_plan(request: RunRequest) -> Plan:
+    """Read, resolve and check everything.
+
+    Raises:
+        UserError: whatever the user has to mend first.
+    """
+    _check_numbers(request)
+    task_class = load_task(request.task)
+    task = task_class(task_class.parse_options(request.options))
+    _check_judges(task, request.judges)
+    if request.strategy is not None and request.strategy != RECORDED:
+        task.strategy(request.strategy)
+    dataset = load(
+        task,
+        request.data,
+        columns=request.columns,
+        sensitivity=request.sensitivity,
+        revision=request.revision,
+        split=request.split,
+    )
+    make_folder(request.runs)
+    store = CompletionStore(request.runs / STORE)
+    try:
+        return _resolve(request, task, dataset, store)
+    except BaseException:
+        store.close()
+        raise
+
+
+def _resolve(request: RunRequest, task: Task, dataset: Dataset, store: CompletionStore) -> Plan:
+    sampling = Sampling(request.max_tokens, request.temperature, request.seed)
+    model = open_model(request.model, store=store, sampling=sampling, columns=dataset.column)
+    strategy_name, strategy = _strategy(task, request.strategy, model)
+    _check_needs(f"strategy {strategy_name}", strategy.needs - {"embed"}, model)
+    judge_names = {role: request.judges.get(role, part.default) for role, part in task.judges.items()}
+    judge_models = {}
+    for role, name in judge_names.items():
+        if name != EMBEDDED:
+            judge_models[role] = open_model(name, store=store, sampling=Sampling(seed=request.seed))
+            _check_needs(f"judge role {role}", task.judges[role].needs, judge_models[role])
+    embeds = "embed" in strategy.needs
+    judged_by_embedding = EMBEDDED in judge_names.values()
+    embedder = open_embedder(request.embedder) if embeds or judged_by_embedding else None
+    judges = {role: _judge(task, role, judge_models.get(role), embedder) for role in judge_names}
+    asked = Asked(
+        task=task.name,
+        task_version=task.version,
+        options=msgspec.to_builtins(task.option),
+        strategy=strategy_name,
+        strategy_about=dict(strategy.describe()),
+        model=model.identity(),
+        fingerprint=dataset.fingerprint,
+        max_tokens=request.max_tokens,
+        temperature=request.temperature,
+        seed=request.seed,
+        samples=request.samples,
+        embedder=dict(embedder.identity()) if embedder and embeds else {},
+    )
+    scoring = Scoring(
+        scoring_version=task.scoring_version,
+        judges={role: _judge_about(judges[role], judge_models.get(role)) for role in judges},
+        embedder=dict(embedder.identity()) if embedder and judged_by_embedding else {},
+        splitter=SPLITTER,
+        seed=request.seed if judge_models else 0,
+    )
+    folder = folder_for(request.runs, task.name, request.model, strategy_name, digest(asked))
+    return Plan(
+        request=request,
+        task=task,
+        dataset=dataset,
+        chosen=dataset.instances[: request.limit],
+        strategy_name=strategy_name,
+        strategy=strategy,
+        model=model,
+        judges=judges,
+        judge_names=judge_names,
+        judge_models=judge_models,
+        embedder=embedder,
+        asked=asked,
+        scoring=scoring,
+        folder=folder,
+        store=store,
+    )
+
+
+def strategies_of(task: type[Task], names: tuple[str, ...]) -> list[str | None]:
+    """What `--strategy` means: names as given, `all` for each of the task's, None for the default.
+
+    Raises:
+        UnknownName: a strategy that the task does not have.
+    """
+    if not names:
+        return [None]
+    if "all" in names:
+        return list(task.strategies)
+    for name in names:
+        if name not in task.strategies and name != RECORDED:
+            raise UnknownName(f"strategy of {task.name}", name, [*task.strategies, "all"])
+    return list(dict.fromkeys(names))
+
+
+def _strategy(task: Task, name: str | None, model: FacadeModel) -> tuple[str, Strategy]:
+    """Recorded answers have no strategy of the task's: nobody was prompted."""
+    recorded = model.backend.by_instance
+    if recorded and name not in (None, RECORDED):
+        raise ConfigError(
+            f"{model.name} has recorded answers, so the strategy {name!r} would not be used",
+            where="--strategy",
+            remedy="Leave --strategy out",
+        )
+    if name == RECORDED and not recorded:
+        raise ConfigError("the strategy 'recorded' is for replay: models", where="--strategy")
+    return (RECORDED, Recorded()) if recorded else task.strategy(name)
+
+
+def _check_numbers(request: RunRequest) -> None:
+    checks = {
+        "--limit": request.limit is None or request.limit >= 1,
+        "--samples": request.samples >= 1,
+        "--max-tokens": request.max_tokens is None or request.max_tokens >= 1,
+        "--temperature": request.temperature is None or 0 <= request.temperature <= 10,
+        "--max-missing": 0 <= request.max_missing <= 1,
+    }
+    for option, fine in checks.items():
+        if not fine:
+            raise ConfigError("the number is out of range", where=option, remedy="See: pmbench run --help")
+    if request.samples > 1 and request.temperature == 0:
+        raise ConfigError(
+            "several samples at temperature 0 are the same answer again",
+            where="--samples",
+            remedy="Give a --temperature above 0",
+        )
+
+
+def _check_judges(task: Task, judges: Mapping[str, str]) -> None:
+    for role in judges:
+        if role not in task.judges:
+            raise UnknownName(f"judge role of {task.name}", role, task.judges)
+
+
+def _check_needs(who: str, needs: frozenset[str], model: FacadeModel) -> None:
+    lacking = sorted(needs - model.offers)
+    if lacking:
+        raise ConfigError(
+            f"the {who} needs a model that offers {', '.join(lacking)}; {model.name} does not",
+            remedy="Choose another model; see: pmbench models",
+        )
+
+
+def _judge(task: Task, role: str, model: FacadeModel | None, embedder: LocalEmbedder | None) -> Judge:
+    options: Options = task.option
+    return task.judges[role].build(JudgeParts(model, None if model else embedder, options))
+
+
+def _judge_about(judge: Judge, model: FacadeModel | None) -> dict[str, Any]:
+    about = dict(judge.describe())
+    return {**about, "model": model.identity()} if model else about
+
+
+def runs_folder(given: str | None) -> Path:
+    """The runs folder: as given, else PMBENCH_RUNS, else `runs`."""
+    return Path(given or os.environ.get("PMBENCH_RUNS") or "runs")

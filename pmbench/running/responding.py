@@ -1,0 +1,111 @@
+"""The phase `respond`: every instance a coroutine asking the model; each response a line, as it arrives."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pmbench.core.digest import SHORT, digest
+from pmbench.core.errors import RequestFailed, UserError
+from pmbench.core.instance import Instance, Response
+from pmbench.core.model import Usage
+from pmbench.core.task import StrategyContext
+from pmbench.models.facade import Call, tracking
+from pmbench.running.folder import Appender
+from pmbench.running.plan import Plan
+from pmbench.running.progress import Progress
+from pmbench.running.records import ResponseRecord
+from pmbench.running.workers import over, width_for
+
+Key = tuple[str, int]
+"""Id of an instance and number of a sample."""
+
+_WORST = ("error", "refused", "length")
+
+
+async def respond(plan: Plan, have: dict[Key, ResponseRecord], progress: Progress) -> None:
+    """Answer what `have` does not hold yet, adding each record to it and to `responses.jsonl`.
+
+    Raises:
+        UserError: the disk is full, the model cannot be opened; what was answered is kept.
+    """
+    wanted = [(instance, k) for instance in plan.chosen for k in range(plan.request.samples)]
+    todo = [item for item in wanted if _open(have.get((item[0].id, item[1])), plan.request.retry_failed)]
+    if not todo:
+        return
+    progress.start("respond", len(wanted), len(wanted) - len(todo))
+    with Appender(plan.folder.responses) as lines:
+
+        async def answer(item: tuple[Instance, int]) -> None:
+            instance, sample = item
+            record = await _respond_one(plan, instance, sample)
+            lines.append(record)
+            have[instance.id, sample] = record
+            progress.advance(failed=record.status == "failed")
+
+        await over(todo, answer, width=width_for(plan.model.parallel))
+    progress.finish()
+
+
+def response_digest(response: ResponseRecord) -> str:
+    """Which response a score is of: a response made anew is scored anew."""
+    return digest([response.text, response.data])[:SHORT]
+
+
+def _open(record: ResponseRecord | None, retry_failed: bool) -> bool:
+    return record is None or (retry_failed and record.status == "failed")
+
+
+async def _respond_one(plan: Plan, instance: Instance, sample: int) -> ResponseRecord:
+    context = StrategyContext(plan.task.option, plan.embedder, plan.request.seed)
+    failure, response = "", Response()
+    with tracking(instance.id, sample) as calls:
+        try:
+            response = await plan.strategy(instance.inputs, plan.model, context)
+        except RequestFailed as error:
+            failure = error.kind
+        except UserError:
+            raise
+        except Exception as error:  # noqa: BLE001 - a plugin's fault costs one instance, not the run
+            failure = fault(error)
+    return ResponseRecord(
+        id=instance.id,
+        sample=sample,
+        status="failed" if failure else "ok",
+        text=response.text,
+        data=dict(response.data),
+        finish=_worst_finish(calls),
+        reasoning=[call.reasoning for call in calls if call.reasoning],
+        failure=failure,
+        **totals(calls),
+        retries=sum(call.retries for call in calls),
+    )
+
+
+def _worst_finish(calls: Sequence[Call]) -> str:
+    finishes = {call.finish for call in calls}
+    return next((reason for reason in _WORST if reason in finishes), "stop")
+
+
+def fault(error: Exception) -> str:
+    """Kind of a plugin's own error: its type and where it was raised, never its message (may hold text)."""
+    last = traceback.extract_tb(error.__traceback__)[-1:]
+    place = f" at {Path(last[0].filename).name}:{last[0].lineno}" if last else ""
+    return f"{type(error).__name__}{place}"
+
+
+def totals(calls: Sequence[Call]) -> dict[str, Any]:
+    """Calls, usage, seconds and cost of calls, added up; the cost is None where one has no known price."""
+    usage = Usage()
+    for call in calls:
+        usage = usage + call.usage
+    prices = [call.cost for call in calls]
+    cost = None if not prices or None in prices else sum(price for price in prices if price is not None)
+    return {
+        "calls": len(calls),
+        "usage": usage,
+        "seconds": round(sum(call.latency for call in calls), 4),
+        "cost": cost,
+    }

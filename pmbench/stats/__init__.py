@@ -1,0 +1,1 @@
+"""Resampling and paired tests (numpy only)."""

@@ -1,0 +1,74 @@
+"""Clusters: the instances that depend on each other, and so are resampled and swapped together."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pmbench.core.metric import Metric
+
+Floats: TypeAlias = NDArray[np.float64]
+
+BLOCK_BYTES = 8 * 2**20
+"""Memory that one block of resamples may take; blocks this small also stay near the processor."""
+
+
+def cluster_sums(columns: Floats, clusters: Sequence[Hashable]) -> Floats:
+    """Sum the rows of each cluster.
+
+    Args:
+        columns: shape (n, k).
+        clusters: the cluster of each row, length n.
+
+    Returns:
+        Shape (C, k), clusters in order of their first appearance.
+
+    Raises:
+        ValueError: the lengths differ.
+    """
+    return _sums(columns, clusters, list(dict.fromkeys(clusters)))
+
+
+def ordered_sums(columns: Floats, clusters: Sequence[Hashable]) -> Floats:
+    """`cluster_sums` in the order of the clusters' names.
+
+    A seeded draw then falls on the same clusters whatever the order of the rows: results read from a file in
+    the order of arrival get the interval that they had when they were computed.
+    """
+    return _sums(
+        columns, clusters, sorted(set(clusters), key=lambda label: (type(label).__name__, str(label)))
+    )
+
+
+def _sums(columns: Floats, clusters: Sequence[Hashable], order: Sequence[Hashable]) -> Floats:
+    table = np.asarray(columns, dtype=np.float64)
+    if table.ndim != 2 or len(table) != len(clusters):
+        raise ValueError(f"columns of shape {table.shape} for {len(clusters)} clusters' labels")
+    place = {label: index for index, label in enumerate(order)}
+    index = np.fromiter((place[label] for label in clusters), dtype=np.intp, count=len(clusters))
+    sums = np.zeros((len(order), table.shape[1]))
+    for column in range(table.shape[1]):
+        sums[:, column] = np.bincount(index, weights=table[:, column], minlength=len(order))
+    return sums
+
+
+def require_cluster_scheme(metric: Metric) -> None:
+    """Refuse a metric that resampling by cluster would be wrong for.
+
+    Raises:
+        ValueError: its scheme is another one.
+    """
+    if metric.scheme != "cluster":
+        raise ValueError(f"metric {metric.name!r} is resampled by {metric.scheme}, not by cluster")
+
+
+def block_rows(bytes_per_row: int, block: int | None) -> int:
+    """Rows of a block: as asked, or what `BLOCK_BYTES` holds."""
+    if block is not None:
+        if block < 1:
+            raise ValueError(f"a block of {block} rows")
+        return block
+    return max(1, BLOCK_BYTES // max(1, bytes_per_row))

@@ -1,0 +1,1 @@
+"""Sentence splitting, span matching, prompts."""

@@ -1,0 +1,132 @@
+"""Splitting a reply or a draft into sentences.
+
+A maintained library decides where a line of text is cut; a few rules around it say what it is not made for:
+line ends and list markers, a missing space after a full stop, and dosing abbreviations. The library was
+chosen by `benchmarks/sentence_splitters.py`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from importlib.metadata import version
+
+Spans = list[tuple[int, int]]
+Engine = Callable[[str], Spans]
+
+_NAME = "sentencex"
+SPLITTER = f"{_NAME} {version(_NAME)}"
+"""Name and version of the library, for the digest of a score."""
+
+_LINE = re.compile(r"[^\r\n\v\f\x1c-\x1e\x85\u2028\u2029]+")
+_MARKER = re.compile(r"(?:[-*•‣◦▪·–—]|\(?(?:\d{1,2}|[A-Za-z])[.)])(?=\s|$)")
+_WRAPPED = 60
+"""Letters that a line must have before its end can be a line wrapped inside a sentence."""
+_UNSPACED = re.compile(r"(?:[a-z]{2}|\d)[.!?](?=[A-Z](?:[a-z]|\s))")
+_CLOSED = re.compile(r"[.!?][)\]]\s+(?=[A-Z])")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_SHORT = re.compile(
+    r"(?:\b(?:[a-z]\.){2,}|\b(?:mg|mcg|g|kg|ml|l|tabs?|caps?|hrs?|mins?|sec|wks?|mos?|yrs?|approx|appt|vs|etc|no|max|temp)\.)$",
+    re.IGNORECASE,
+)
+
+
+def split_sentences(text: str) -> list[str]:
+    """The sentences of a text, in order, each a substring of it.
+
+    A line end is a boundary, except where a long line was wrapped inside a sentence. What has no letter and
+    no digit (punctuation, emoji) is no sentence, nor is a list marker alone on its line. Never raises.
+    """
+    return [text[start:end] for start, end in split_spans(text)]
+
+
+def split_spans(text: str) -> Spans:
+    """Where each sentence of `split_sentences` starts and ends."""
+    return split_with(_engine(), text)
+
+
+def split_with(engine: Engine, text: str) -> Spans:
+    """The same with another library: `engine` gives the spans of the sentences of one passage."""
+    spans: Spans = []
+    for start, end in _passages(text):
+        body = start
+        if marker := _MARKER.match(text, start, end):
+            body = marker.end()
+        if not _has_content(text[body:end]):
+            continue
+        starts = [start, *_cuts(engine, text, body, end)]
+        for first, last in zip(starts, [*starts[1:], end], strict=True):
+            piece = text[first:last]
+            if _has_content(piece):
+                spans.append((first + len(piece) - len(piece.lstrip()), first + len(piece.rstrip())))
+    return spans
+
+
+def _has_content(text: str) -> bool:
+    return any(letter.isalnum() for letter in text)
+
+
+def _passages(text: str) -> Iterator[tuple[int, int]]:
+    """Lines, those that were wrapped inside a sentence joined; without white space around them."""
+    open_from = open_to = -1
+    for line in _LINE.finditer(text):
+        words = line.group()
+        start, end = line.start() + len(words) - len(words.lstrip()), line.start() + len(words.rstrip())
+        if start >= end:
+            continue
+        if open_to >= 0 and _wrapped(text, open_to, start, line.start()):
+            open_to = end
+            continue
+        if open_to >= 0:
+            yield open_from, open_to
+        open_from, open_to = start, end
+    if open_to >= 0:
+        yield open_from, open_to
+
+
+def _wrapped(text: str, before: int, start: int, line: int) -> bool:
+    """Whether the line that starts at `start` continues the sentence that the line before left open."""
+    gap = text[before:line]
+    if gap.count("\n") > 1 or gap.count("\r") > 1 or not text[start].islower() or _MARKER.match(text, start):
+        return False
+    begin = max(text.rfind("\n", 0, before), text.rfind("\r", 0, before)) + 1
+    return before - begin >= _WRAPPED and text[before - 1] not in ".!?:;…"
+
+
+def _cuts(engine: Engine, text: str, start: int, end: int) -> list[int]:
+    """Where a new sentence starts inside a passage, the passage's own start left out."""
+    passage = text[start:end]
+    cuts = {at for at, _ in engine(passage)}
+    cuts |= {m.end() for m in _CLOSED.finditer(passage)}
+    cuts |= {m.end() for m in _UNSPACED.finditer(passage) if not _address(passage, m.end())}
+    first = next((i for i, letter in enumerate(passage) if letter.isalnum()), len(passage))
+    return [start + at for at in sorted(cuts) if at > first and not _abbreviated(passage, at)]
+
+
+def _abbreviated(passage: str, at: int) -> bool:
+    """Whether a cut follows a dosing abbreviation and the sentence goes on (lower case, a number)."""
+    before, rest = passage[max(0, at - 16) : at].rstrip(), passage[at : at + 8].lstrip()
+    if rest[:1].isdigit():
+        return before.lower().endswith(("approx.", "max."))
+    return rest[:1].islower() and _SHORT.search(before) is not None
+
+
+def _address(passage: str, at: int) -> bool:
+    """Whether position `at` lies inside a web or mail address."""
+    left = passage[max(0, at - 200) : at].split()
+    right = passage[at : at + 200].split()
+    word = (left[-1] if left else "") + (right[0] if right else "")
+    return "@" in word or "/" in word or word.lower().startswith("www.")
+
+
+@lru_cache(maxsize=1)
+def _engine() -> Engine:
+    import sentencex
+
+    def split(passage: str) -> Spans:
+        # The library takes UTF-8 only; a lone surrogate is replaced by a mark of the same length.
+        found = sentencex.get_sentence_boundaries("en", _SURROGATE.sub("\ufffd", passage))
+        return [(boundary["start_index"], boundary["end_index"]) for boundary in found]
+
+    return split

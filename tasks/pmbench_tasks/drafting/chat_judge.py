@@ -1,0 +1,102 @@
+"""A chat model as content judge: one question per sentence of the reply, a structured answer, one repair."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pmbench import SPLITTER, Model, Prompt, Unscored, split_sentences
+from pmbench_tasks.drafting.judges import Answer
+
+PROMPT = Prompt("pmbench_tasks.drafting:prompts/content_judge.txt")
+
+SCHEMA: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {"match": {"type": "boolean"}, "span": {"type": "string"}},
+    "required": ["match", "span"],
+    "additionalProperties": False,
+}
+MAX_TOKENS = 300
+ATTEMPTS = 2
+
+
+class Unreadable(ValueError):
+    """An answer that is not in the asked form; the message tells the model what to mend."""
+
+
+class ChatContentJudge:
+    """Asks a chat model, once per sentence; all sentences of one reply are asked at once."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+
+    def describe(self) -> Mapping[str, Any]:
+        """Method, prompt and splitter; the model has its own place in a score's digest."""
+        return {
+            "method": "chat",
+            "version": 1,
+            "prompt": PROMPT.digest,
+            "max_tokens": MAX_TOKENS,
+            "attempts": ATTEMPTS,
+            "splitter": SPLITTER,
+        }
+
+    async def match(self, sentences: Sequence[str], draft: str) -> list[Answer]:
+        """One answer per sentence. Nothing is asked about a draft without a sentence: nothing can match."""
+        if not split_sentences(draft):
+            return [Answer("") for _ in sentences]
+        return list(await asyncio.gather(*(self._ask(sentence, draft) for sentence in sentences)))
+
+    async def _ask(self, sentence: str, draft: str) -> Answer:
+        messages = PROMPT.messages(sentence=sentence, draft=draft)
+        for attempt in range(ATTEMPTS):
+            completion = await self.model.chat(
+                messages, max_tokens=MAX_TOKENS, temperature=0.0, schema=SCHEMA, attempt=attempt
+            )
+            try:
+                return Answer(parse_answer(completion.text))
+            except Unreadable as error:
+                messages = [
+                    *messages,
+                    {"role": "assistant", "content": completion.text},
+                    {"role": "user", "content": f"{error} Answer again, with the JSON object only."},
+                ]
+        raise Unscored("unparsed", f"the content judge's answer could not be read in {ATTEMPTS} attempts")
+
+
+def parse_answer(text: str) -> str:
+    """The passage that a model named; `""` where it said that there is none.
+
+    Code fences and words around the JSON object are passed over; the first object with `match` counts.
+
+    Raises:
+        Unreadable: there is no such object, or it is not as asked.
+    """
+    found = _first_object(text)
+    if found is None:
+        raise Unreadable('There was no JSON object {"match": true or false, "span": "..."} in your answer.')
+    match, span = found["match"], found.get("span")
+    if not isinstance(match, bool):
+        raise Unreadable('"match" must be true or false.')
+    if not match:
+        return ""
+    if not isinstance(span, str) or not any(letter.isalnum() for letter in span):
+        raise Unreadable('"match" is true, so "span" must be the words copied from the draft.')
+    return span
+
+
+def _first_object(text: str) -> dict[str, Any] | None:
+    decoder = json.JSONDecoder(strict=False)
+    at = text.find("{")
+    while at >= 0:
+        try:
+            value, end = decoder.raw_decode(text, at)
+        except (json.JSONDecodeError, RecursionError):
+            end = at + 1
+        else:
+            if isinstance(value, dict) and "match" in value:
+                return value
+        at = text.find("{", end)
+    return None

@@ -1,0 +1,230 @@
+"""The drafting tasks: a reply to a patient's message, scored by the edits it would need."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, ClassVar
+
+from pmbench import (
+    Column,
+    DataError,
+    DatasetSpec,
+    HubDataset,
+    Instance,
+    Response,
+    Row,
+    Score,
+    Task,
+    split_sentences,
+)
+from pmbench_tasks.drafting.edits import EditCounts, count_edits
+from pmbench_tasks.drafting.judges import CONTENT, Answer, ContentJudge
+from pmbench_tasks.drafting.metrics import METRICS
+from pmbench_tasks.drafting.strategies import STRATEGIES
+from pmbench_tasks.drafting.views import edits_view
+
+DEMO = "pmbench_tasks.drafting:demo/messages.jsonl"
+
+SLICES = ("specialty", "sex", "age_band", "urgency", "clinician")
+
+SHORT, MEDIUM = 40, 80
+"""Words of a reply: below 40 is `short`, below 80 `medium`, from 80 on `long`."""
+
+COLUMNS = (
+    Column(
+        "message",
+        "what the patient wrote",
+        guesses=("patient_message", "msg", "question", "input", "text", "portal_message", "patient_msg"),
+    ),
+    Column(
+        "chart",
+        "summary of the patient's chart",
+        required=False,
+        guesses=("ehr", "ehr_summary", "chart_summary", "context", "ehr_context", "patient_chart", "record"),
+    ),
+    Column(
+        "response",
+        "what the clinician replied",
+        guesses=(
+            "reply",
+            "clinician_response",
+            "expert_response",
+            "answer",
+            "provider_response",
+            "doctor_response",
+            "reference",
+        ),
+    ),
+    Column("draft", "a draft to score, for `--model replay:@draft`", required=False, guesses=("llm_draft",)),
+    Column(
+        "cluster",
+        "rows that belong together (replies to one message, messages of one patient)",
+        required=False,
+        guesses=("message_id", "patient_id", "thread_id"),
+    ),
+    Column("specialty", "specialty of the clinic", required=False, guesses=("department", "clinic")),
+    Column("sex", "sex of the patient", required=False, guesses=("gender",)),
+    Column("age_band", "age band of the patient", required=False, guesses=("age_group", "age_range")),
+    Column("urgency", "urgency of the message", required=False, guesses=("triage", "acuity")),
+    Column("clinician", "who replied", required=False, guesses=("annotator", "clinician_id", "annotator_id")),
+)
+
+EXAMPLE = """\
+{"id": "1", "message": "My cough is worse.", "chart": "Asthma.", "response": "Sorry to hear. Any fever?"}
+{"id": "2", "message": "Can I get my shot early?", "response": "Yes. Please call us to book it."}"""
+
+
+class Drafting(Task):
+    """What the drafting tasks share: instances, scoring and metrics."""
+
+    citation = "Seegmiller et al. 2026, How Much Would a Clinician Edit This Draft?, arXiv 2601.11344"
+    strategies = STRATEGIES
+    judges: ClassVar = {"content": CONTENT}
+    metrics = METRICS
+    views: ClassVar = {"edits": edits_view}
+
+    def instances(self, rows: Iterable[Row]) -> Iterator[Instance]:
+        """One instance per row.
+
+        Raises:
+            DataError: no message, or a reply without a sentence.
+        """
+        for row in rows:
+            message, response = row.text("message"), row.text("response")
+            if not message.strip():
+                raise DataError(
+                    "the message is empty",
+                    where=row.where("message"),
+                    remedy="Fill it in or leave the row out",
+                )
+            if not split_sentences(response):
+                raise DataError(
+                    "the reply has no sentence, so there is nothing that a draft could match",
+                    where=row.where("response"),
+                    remedy="Fill it in or leave the row out",
+                )
+            yield Instance(
+                id=row.text("id"),
+                inputs={"message": message, "chart": row.text("chart")},
+                target={"response": response},
+                cluster=row.text("cluster").strip() or None,
+                slices=self._slices(row, response),
+            )
+
+    def _slices(self, row: Row, response: str) -> dict[str, str]:
+        found = {name: row.text(name).strip() for name in self.dataset.slices if name != "length"}
+        return {name: value for name, value in found.items() if value} | {"length": length_of(response)}
+
+    def draft_of(self, response: Response) -> str:
+        """The text of a response that is scored; words that it leaves out are counted as `words_cut`."""
+        return response.text
+
+    async def score(self, instance: Instance, response: Response, judges: Mapping[str, Any]) -> Score:
+        """Count the expected edits.
+
+        Raises:
+            RequestFailed, Unscored: the content judge could not answer, or its answer could not be read.
+        """
+        judge: ContentJudge = judges["content"]
+        sentences = split_sentences(str(instance.target["response"]))
+        draft = self.draft_of(response)
+        answers = await judge.match(sentences, draft)
+        counts = count_edits(sentences, draft, [answer.span for answer in answers])
+        stats = _stats(sentences, draft, counts)
+        stats["words_cut"] = float(words(response.text)) - stats["draft_words"]
+        return Score(stats=stats, evidence=_evidence(sentences, answers, counts, draft))
+
+
+class SyPPM(Drafting):
+    """Semi-synthetic messages with de-identified charts, answered by clinicians who knew the themes."""
+
+    name = "syppm-editf1"
+    title = "Reply drafting on SyPPM (content edit-F1)"
+    card = "pmbench_tasks.drafting:CARD-syppm.md"
+    reported = "pmbench_tasks.drafting:reported-syppm.toml"
+    dataset = DatasetSpec(
+        columns=COLUMNS,
+        hub=HubDataset("PortalPal-AI/Patient-Message-Response-Drafting"),
+        demo=DEMO,
+        sensitivity="deidentified",
+        slices=(*SLICES, "length"),
+        example=EXAMPLE,
+    )
+
+
+class IPPM(Drafting):
+    """Real portal messages, answered by paid clinicians who knew the themes."""
+
+    name = "ippm-editf1"
+    title = "Reply drafting on IPPM (content edit-F1)"
+    card = "pmbench_tasks.drafting:CARD-ippm.md"
+    reported = "pmbench_tasks.drafting:reported-ippm.toml"
+    dataset = DatasetSpec(
+        columns=COLUMNS,
+        demo=DEMO,
+        sensitivity="public",
+        slices=(*SLICES, "length"),
+        private="IPPM holds real portal messages and is not published",
+        example=EXAMPLE,
+    )
+
+
+class SoCPPM(Drafting):
+    """Real portal messages with the replies that were sent."""
+
+    name = "socppm-editf1"
+    title = "Reply drafting on SoCPPM (content edit-F1)"
+    card = "pmbench_tasks.drafting:CARD-socppm.md"
+    reported = "pmbench_tasks.drafting:reported-socppm.toml"
+    dataset = DatasetSpec(
+        columns=COLUMNS,
+        demo=DEMO,
+        sensitivity="public",
+        slices=(*SLICES, "length"),
+        private="SoCPPM holds real portal messages and is not published",
+        example=EXAMPLE,
+    )
+
+
+def words(text: str) -> int:
+    """Words of a text: what stands between white space and has a letter or digit."""
+    return sum(any(letter.isalnum() for letter in word) for word in text.split())
+
+
+def length_of(response: str) -> str:
+    """`short`, `medium` or `long`, by the words of a reply."""
+    count = words(response)
+    return "short" if count < SHORT else "medium" if count < MEDIUM else "long"
+
+
+def _stats(sentences: list[str], draft: str, counts: EditCounts) -> dict[str, float]:
+    missing = (s for s, answer in zip(sentences, counts.answers, strict=True) if not answer.matched)
+    return {
+        "matches": float(counts.matches),
+        "additions": float(counts.additions),
+        "deletions": float(counts.deletions),
+        "nonverbatim": float(counts.nonverbatim),
+        "draft_words": float(words(draft)),
+        "reply_words": float(sum(map(words, sentences))),
+        "words_to_delete": float(words(counts.rest)),
+        "words_to_add": float(sum(map(words, missing))),
+        "usable": float(counts.additions == 0 and counts.deletions == 0),
+    }
+
+
+def _evidence(sentences: list[str], answers: list[Answer], counts: EditCounts, draft: str) -> dict[str, Any]:
+    """What explains the counts; holds text of the reply and the draft."""
+    reply = []
+    for sentence, answer, read in zip(sentences, answers, counts.answers, strict=True):
+        start, end = read.span or (None, None)
+        reply.append(
+            {
+                "sentence": sentence,
+                "answer": answer.span if read.matched else None,
+                "similarity": answer.similarity,
+                "found": read.span is not None,
+                "start": start,
+                "end": end,
+            }
+        )
+    return {"reply": reply, "leftover": list(counts.leftover), "draft": draft}

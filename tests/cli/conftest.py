@@ -1,0 +1,57 @@
+"""The program as a user has it: an environment of its own with two strangers' packages really installed."""
+
+import os
+import site
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+PACKAGES = Path(__file__).parents[1] / "packages"
+
+Command = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture(scope="session")
+def plugged(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The Python of an environment that has pmbench and the packages below tests/packages."""
+    home = tmp_path_factory.mktemp("plugged")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", home], check=True)
+    python = home / "bin" / "python"
+    # The packages of this environment are seen from the new one; what is installed there is not seen from here.
+    lines = "".join(f"import site; site.addsitedir({folder!r})\n" for folder in site.getsitepackages())
+    next(home.glob("lib/python*/site-packages")).joinpath("outer.pth").write_text(lines)
+    install = [
+        sys.executable,
+        "-m",
+        "pip",
+        "--python",
+        python,
+        "install",
+        "--quiet",
+        "--no-deps",
+        "--no-index",
+    ]
+    packages = [PACKAGES / "pmbench-greeting", PACKAGES / "pmbench-broken"]
+    subprocess.run([*install, "--no-build-isolation", *packages], check=True, capture_output=True)
+    return python
+
+
+@pytest.fixture
+def pmbench(plugged: Path, tmp_path: Path) -> Command:
+    """Runs `pmbench ARGUMENTS` in a folder of the test's own, as a second process."""
+
+    def command(*arguments: str | Path, env: dict[str, str] | None = None, **options):
+        return subprocess.run(
+            [plugged, "-m", "pmbench", *map(str, arguments)],
+            cwd=tmp_path,
+            env={**os.environ, "COLUMNS": "160", **(env or {})},
+            capture_output=True,
+            text=True,
+            timeout=300,
+            **options,
+        )
+
+    return command

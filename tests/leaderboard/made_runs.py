@@ -1,0 +1,227 @@
+"""Run folders as `pmbench run` leaves them, made without asking a model, for the tests of this room."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from markdown_it import MarkdownIt
+
+from pmbench.core.digest import digest
+from pmbench.core.metric import F1, Macro, Mean, Metric
+from pmbench.core.task import Task
+from pmbench.running.aggregating import measure
+from pmbench.running.folder import Appender, RunFolder, folder_for, write_json
+from pmbench.running.records import (
+    Asked,
+    Counts,
+    DataRecord,
+    Results,
+    RunRecord,
+    ScoreRecord,
+    Scoring,
+)
+
+
+class Toy(Task):
+    """A task with a rate, a mean per instance, and a mean of words."""
+
+    name = "toy"
+    title = "Toy drafting"
+    metrics: tuple[Metric, ...] = (
+        Macro(F1("tp", "fp", "fn"), "f1", title="Edit-F1", limits=(0, 1)),
+        Mean("right", title="Right", digits=1, unit="%"),
+        Mean("words", title="Words to delete", higher_is_better=False, digits=1, unit="words"),
+    )
+
+
+SENTINEL = "Dear Mrs Sample, your potassium is fine."  # text of a dataset, which may show up nowhere
+
+
+@dataclass(frozen=True)
+class Made:
+    """What one made-up run is like."""
+
+    model: str = "smollm2-135m"
+    strategy: str = "zero-shot"
+    skill: float = 0.5
+    seed: int = 0
+    instances: int = 24
+    dataset: int = 24
+    clusters: int = 24
+    samples: int = 1
+    temperature: float | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+    version: int = 1
+    fingerprint: str = "f" * 64
+    location: str = "/home/someone/private/messages.jsonl"
+    judges: Mapping[str, str] = field(default_factory=lambda: {"content": "embedded"})
+    judge_about: Mapping[str, Any] = field(default_factory=lambda: {"threshold": 0.6})
+    failed: frozenset[int] = frozenset()
+    missing: frozenset[int] = frozenset()
+    pending: int = 0
+    finished_at: str = "2026-01-01T00:00:00+00:00"
+
+
+def scores(made: Made) -> list[ScoreRecord]:
+    """Scores of a run, shuffled as they might arrive."""
+    generator = np.random.default_rng([made.seed, 7])
+    records = []
+    for index in range(made.instances):
+        for sample in range(made.samples):
+            difficulty = (index * 37 % 10) / 20
+            draws = generator.random(8) < made.skill + 0.25 - difficulty
+            tp = int(draws.sum())
+            if index in made.failed:
+                continue
+            missing = index in made.missing
+            records.append(
+                ScoreRecord(
+                    id=f"m{index}",
+                    sample=sample,
+                    cluster=f"c{index % made.clusters}",
+                    status="missing" if missing else "ok",
+                    failure="unparsed" if missing else "",
+                    stats={}
+                    if missing
+                    else {
+                        "tp": tp,
+                        "fp": 8 - tp,
+                        "fn": float(generator.integers(0, 5)),
+                        "right": float(tp > 4),
+                        "words": float(generator.integers(0, 60)),
+                    },
+                    evidence={"spans": [SENTINEL]},
+                )
+            )
+    records = records[: len(records) - made.pending]
+    return [records[place] for place in generator.permutation(len(records))]
+
+
+def write(runs: Path, made: Made, task: type[Task] = Toy) -> RunFolder:
+    """Write the folder of a run."""
+    asked = Asked(
+        task=task.name,
+        task_version=made.version,
+        options=dict(made.options),
+        strategy=made.strategy,
+        strategy_about={"prompt": digest(made.strategy)},
+        model={"spec": made.model, "engine": "1.0"},
+        fingerprint=made.fingerprint,
+        max_tokens=None,
+        temperature=made.temperature,
+        seed=made.seed,
+        samples=made.samples,
+    )
+    scoring = Scoring(1, {role: {"method": name, **made.judge_about} for role, name in made.judges.items()})
+    folder = folder_for(runs, task.name, made.model, made.strategy, digest(asked))
+    records = scores(made)
+    folder.write_record(
+        RunRecord(
+            digest=digest(asked),
+            asked=asked,
+            model=made.model,
+            data=_data(made),
+        )
+    )
+    below = folder.scores(digest(scoring))
+    with Appender(below / "scores.jsonl") as lines:
+        for record in records:
+            lines.append(record)
+    write_json(below / "scoring.json", scoring)
+    write_json(below / "results.json", results(made, task, digest(asked), digest(scoring), records))
+    return folder
+
+
+def results(made: Made, task: type[Task], run: str, scoring: str, records: list[ScoreRecord]) -> Results:
+    """Results as the running room works them out."""
+    good = [record for record in records if record.status == "ok"]
+    lost = len(made.failed | made.missing)
+    metrics, _ = measure(task.metrics, good, float(lost))
+    kinds = {"timeout": len(made.failed), "unparsed": len(made.missing)}
+    counts = Counts(
+        dataset=made.dataset,
+        instances=made.instances,
+        samples=made.instances * made.samples,
+        responded=len(records),
+        scored=len(good),
+        failed=len(made.failed) * made.samples,
+        missing=len(made.missing) * made.samples,
+        pending=made.pending,
+        failures={kind: number for kind, number in kinds.items() if number},
+    )
+    state = "incomplete" if made.pending else "complete-with-missing" if lost else "complete"
+    return Results(
+        status=state,  # type: ignore[arg-type]
+        reason=f"work is left: {made.pending} not done" if made.pending else f"{lost} lost" if lost else "",
+        task=task.name,
+        task_version=made.version,
+        strategy=made.strategy,
+        model=made.model,
+        judges=dict(made.judges),
+        run=run,
+        scoring=scoring,
+        fingerprint=made.fingerprint,
+        instances_digest=digest(sorted(f"m{index}" for index in range(made.instances))),
+        primary=task.metrics[0].name,
+        metrics=metrics,
+        counts=counts,
+        finished_at=made.finished_at,
+    )
+
+
+def _data(made: Made) -> DataRecord:
+    """Where the rows came from, whatever else the record has come to hold with a default."""
+    return DataRecord(
+        given="/home/someone/private/messages.jsonl",
+        split="",
+        kind="file",
+        location=made.location,
+        revision="",
+        files={},
+        columns={},
+        sensitivity="phi",
+        instances=made.dataset,
+    )
+
+
+class Page(HTMLParser):
+    """The tables of a page as text, and what else it holds."""
+
+    def __init__(self, markdown: str) -> None:
+        super().__init__()
+        self.tables: list[list[list[str]]] = []
+        self.headings: list[str] = []
+        self.items: list[str] = []
+        self.tags: set[str] = set()
+        self._into: list[str] | None = None
+        self.feed(MarkdownIt("gfm-like").render(markdown))
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: Any) -> None:
+        self.tags.add(tag)
+        if tag == "table":
+            self.tables.append([])
+        elif tag == "tr":
+            self.tables[-1].append([])
+        elif tag in ("td", "th"):
+            self.tables[-1][-1].append("")
+            self._into = self.tables[-1][-1]
+        elif tag in ("h1", "h2", "h3", "li"):
+            self._into = self.items if tag == "li" else self.headings
+            self._into.append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in ("td", "th", "h1", "h2", "h3", "li"):
+            self._into = None
+
+    def handle_data(self, data: str) -> None:
+        if self._into is not None:
+            self._into[-1] += data
+
+
+__all__ = ["SENTINEL", "Made", "Page", "Toy", "scores", "write"]
