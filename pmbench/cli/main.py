@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-import traceback
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -122,6 +121,8 @@ def _complain(error: click.ClickException) -> int:
 
 
 def _report(error: Exception) -> int:
+    import traceback
+
     from pmbench.core.errors import UserError
 
     if isinstance(error, UserError):

@@ -17,10 +17,10 @@ def models(name: str | None) -> None:
         rows = []
         for known in presets().values():
             spec, why_not = availability(known.name)
-            rows.append(
-                (known.name, known.kind, "local" if known.local else "remote", spec, why_not or "ready")
-            )
-        print_columns(("preset", "kind", "where", "resolves to", "can it run here?"), rows)
+            # The whole reason stands in `pmbench models NAME`; a list needs what to do, or what is lacking.
+            brief = why_not.rpartition("Run: ")[2] if why_not else "ready"
+            rows.append((known.name, known.kind, "local" if known.local else "remote", brief, spec))
+        print_columns(("preset", "kind", "where", "ready, or what it takes", "resolves to"), rows)
         click.echo("\nOther models: backend:name?option=value, for example replay:answers.jsonl")
         return
     known = find_preset(name)

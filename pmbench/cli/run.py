@@ -135,7 +135,7 @@ def _print_plan(plan: Plan, *, dry_run: bool) -> None:
         f"task      {plan.task.name} (version {plan.task.version})",
         f"data      {data.source.location}: {len(data.instances)} instances{of}, {data.sensitivity}",
         f"          fingerprint {data.fingerprint[:12]}",
-        f"model     {plan.model.name}: {plan.asked.model.get('spec', '')}",
+        f"model     {plan.model.name}: {plan.model.spec}",
         f"strategy  {plan.strategy_name}",
         *(f"judge     {role}={name}" for role, name in plan.judge_names.items()),
         f"run       {plan.folder.path}",

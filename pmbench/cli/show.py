@@ -58,7 +58,8 @@ def _show_record(console: Console, run: StoredRun) -> None:
         "options": ", ".join(f"{name}={value}" for name, value in asked.options.items()),
         "data": f"{data.location}, {data.instances} instances, {data.sensitivity}",
         "fingerprint": asked.fingerprint[:12],
-        "model": f"{record.model}: " + ", ".join(f"{name} {value}" for name, value in asked.model.items()),
+        "model": f"{record.model}: {record.spec}",
+        "identity": ", ".join(f"{name} {value}" for name, value in asked.model.items()),
         "strategy": asked.strategy,
         "judges": ", ".join(f"{role}={name}" for role, name in run.results.judges.items())
         if run.results

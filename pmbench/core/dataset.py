@@ -51,7 +51,7 @@ class DatasetSpec:
         hub: the default source, if the dataset is on the hub.
         demo: a resource of the task's package, `package:path` (`pmbench_tasks.drafting:demo/messages.jsonl`),
             read by `--data demo`.
-        sensitivity: of the hub dataset and of the demo data. A user's own file is `phi` unless they say.
+        sensitivity: of the hub dataset. Demo data are `public`; a user's own file is `phi` unless they say.
         slices: columns that become slices where a dataset has them.
         private: why `--data` is required, for a dataset that is not published.
         example: two or three lines of JSONL that show the format.

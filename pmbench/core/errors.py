@@ -5,7 +5,6 @@ No message here may hold text of a dataset: they name files, rows, columns and i
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 
 
@@ -35,6 +34,8 @@ class UnknownName(UserError):
     """A name that is not in a list; the nearest names are suggested."""
 
     def __init__(self, kind: str, name: str, known: Iterable[str], *, remedy: str = "") -> None:
+        import difflib
+
         names = sorted(known)
         near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
         hint = f"Did you mean {' or '.join(near)}?" if near else f"Known: {', '.join(names) or 'none'}."

@@ -7,7 +7,6 @@ breaks nothing else. The built-in tasks come the same way as a stranger's.
 from __future__ import annotations
 
 import importlib
-import importlib.resources
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint
 from typing import Any
@@ -76,6 +75,8 @@ def listing(group: str) -> list[Listing]:
 
 def resource(reference: str) -> Any:
     """A file that a package ships, by `package:path`, as a `Traversable`."""
+    import importlib.resources
+
     package, _, path = reference.partition(":")
     return importlib.resources.files(importlib.import_module(package)).joinpath(path)
 

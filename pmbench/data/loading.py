@@ -83,8 +83,8 @@ def load(
         task: what the rows are for.
         data: None for the task's dataset on the hub, `demo`, a path, or `hub:ORG/NAME[/CONFIGURATION]`.
         columns: the file's column by the task's (`--columns`); an empty name says that there is none.
-        sensitivity: what the user says of it; by default what the task says of its own dataset and demo,
-            and `phi` for anything else.
+        sensitivity: what the user says of it; by default what the task says of its own dataset, `public` for
+            demo data (a package ships them to everybody), and `phi` for anything else.
         revision: of a hub dataset.
         split: of a hub dataset or a `datasets` folder.
 
@@ -100,11 +100,17 @@ def load(
         rows=rows,
         fingerprint=fingerprint(instances),
         source=found.source,
-        sensitivity=sensitivity or (spec.sensitivity if found.own else "phi"),
+        sensitivity=sensitivity or _sensitivity(task, found),
         columns=mapped,
         guessed=guessed,
         notes=[*found.notes, *notes],
     )
+
+
+def _sensitivity(task: Task, found: Found) -> Sensitivity:
+    if found.source.kind == "demo":
+        return "public"
+    return task.dataset.sensitivity if found.own else "phi"
 
 
 def _task_rows(

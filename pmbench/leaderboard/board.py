@@ -12,7 +12,6 @@ from pmbench.core.errors import StorageError
 from pmbench.core.metric import Metric
 from pmbench.core.task import Task
 from pmbench.leaderboard.collect import Entry, LeftOut, collect
-from pmbench.leaderboard.columns import RunColumns
 from pmbench.leaderboard.comparable import Group, comparable, data_name, distinguishing
 from pmbench.leaderboard.comparing import against_first, intervals, number, order
 from pmbench.leaderboard.notes import notes
@@ -27,6 +26,7 @@ from pmbench.leaderboard.table import (
     failures,
     with_interval,
 )
+from pmbench.running.columns import ScoreColumns
 from pmbench.running.records import MetricResult
 from pmbench.stats.bootstrap import Interval
 
@@ -58,7 +58,7 @@ def leaderboard(
             where=str(runs),
             remedy=f"Run: pmbench run --task {task.name} --model …",
         )
-    columns = {id(entry): RunColumns(entry) for entry in entries}
+    columns = {id(entry): ScoreColumns(entry.scores) for entry in entries}
     agreeing = [entry for entry in entries if _agrees(task.metrics[0], entry, columns[id(entry)], left)]
     tables = [
         _table(
@@ -80,7 +80,7 @@ def leaderboard(
     )
 
 
-def _agrees(metric: Metric, entry: Entry, columns: RunColumns, left: list[LeftOut]) -> bool:
+def _agrees(metric: Metric, entry: Entry, columns: ScoreColumns, left: list[LeftOut]) -> bool:
     """Whether the scores come to what `results.json` says; if not, the run is left out, not believed."""
     said = entry.results.metrics.get(metric.name, MetricResult(None)).value
     found = number(columns.value(metric))
@@ -100,7 +100,7 @@ def _agrees(metric: Metric, entry: Entry, columns: RunColumns, left: list[LeftOu
 def _table(
     metrics: Sequence[Metric],
     group: Group,
-    columns: Sequence[RunColumns],
+    columns: Sequence[ScoreColumns],
     statistics: Resampling,
 ) -> Table:
     primary = metrics[0]

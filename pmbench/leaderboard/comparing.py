@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pmbench.core.metric import Metric
-from pmbench.leaderboard.columns import RunColumns
 from pmbench.leaderboard.table import BEST, Comparison, Resampling, bare, interval, p_value
+from pmbench.running.columns import ScoreColumns
 from pmbench.stats.bootstrap import Interval, bootstrap_many
 from pmbench.stats.corrections import holm
 from pmbench.stats.randomisation import PairedTest, paired_tests
@@ -20,7 +20,7 @@ _NO_TEST = PairedTest(math.nan, math.nan, False, 0, 0, math.nan, math.nan)
 
 
 def intervals(
-    metrics: Sequence[Metric], systems: Sequence[RunColumns], statistics: Resampling
+    metrics: Sequence[Metric], systems: Sequence[ScoreColumns], statistics: Resampling
 ) -> list[dict[str, Interval]]:
     """The interval of each metric, by name, for each system.
 
@@ -65,7 +65,7 @@ def order(metric: Metric, values: Sequence[float], names: Sequence[str]) -> list
 
 
 def against_first(
-    metric: Metric, systems: Sequence[RunColumns], statistics: Resampling
+    metric: Metric, systems: Sequence[ScoreColumns], statistics: Resampling
 ) -> list[Comparison | None]:
     """Each system against the first, on the instances where both have the metric; None for the first itself.
 
@@ -114,7 +114,7 @@ def against_first(
     return comparisons
 
 
-def _rows(metric: Metric, system: RunColumns, ids: Sequence[str]) -> NDArray[np.float64]:
+def _rows(metric: Metric, system: ScoreColumns, ids: Sequence[str]) -> NDArray[np.float64]:
     columns = system.of(metric)
     if columns is None:
         raise ValueError("rows of a metric that the system does not have")

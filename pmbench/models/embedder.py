@@ -14,7 +14,6 @@ from __future__ import annotations
 import asyncio
 import importlib.metadata
 import importlib.util
-import os
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
@@ -24,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from pmbench.core.errors import MissingExtra, ModelUnavailable, UnknownName
 from pmbench.models import cache, catalogue
+from pmbench.models.processor import usable_cores
 
 if TYPE_CHECKING:
     import numpy as np
@@ -105,7 +105,7 @@ class LocalEmbedder:
         self.name = name
         self.truncated = self.computed = 0
         self._paths = _files(name)
-        self._workers = workers or len(os.sched_getaffinity(0))
+        self._workers = workers or usable_cores()
         self._keep = keep
         self._vectors: OrderedDict[str, Vector] = OrderedDict()
         self._lock = threading.Lock()

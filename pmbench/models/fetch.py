@@ -28,6 +28,7 @@ from pmbench.models.spec import parse_spec
 Report = Callable[[str], None]
 
 _CHUNK = 1 << 20
+_SCRATCH = ".part-index-"
 _HUB_FILE = re.compile(r"(\w[\w.-]*/\w[\w.-]*)/(\w[\w.-]*\.gguf)")
 
 _NETWORK = re.compile(
@@ -67,6 +68,7 @@ def fetch_files(files: Iterable[PresetFile], *, report: Report) -> list[Path]:
         path = cache.cached_path(file.place, file.name)
         waiting = functools.partial(report, f"{path.name}: another process is at work there, waiting")
         with cache.locked(path.parent, waiting):
+            _sweep(path.parent)
             if _there(path, file):
                 report(f"{path.name}: already there ({_megabytes(path.stat().st_size)})")
             else:
@@ -104,6 +106,12 @@ def _wanted(name: str) -> tuple[PresetFile, ...]:
     return preset.files
 
 
+def _sweep(folder: Path) -> None:
+    """Remove what a killed process left; the caller holds the lock, so nobody is at work on it."""
+    for left in folder.glob(f"{_SCRATCH}*"):
+        shutil.rmtree(left, ignore_errors=True)
+
+
 def _there(path: Path, file: PresetFile) -> bool:
     """Whether the file is there, is what was fetched, and is what the preset wants."""
     if not path.is_file():
@@ -138,7 +146,7 @@ def _bring(file: PresetFile, path: Path) -> None:
 def _scratch(folder: Path) -> Iterator[Path]:
     """A folder beside the place, on the same file system, gone afterwards whatever happens."""
     with cache.writing(folder):
-        scratch = tempfile.TemporaryDirectory(prefix=".part-", dir=folder, ignore_cleanup_errors=True)
+        scratch = tempfile.TemporaryDirectory(prefix=_SCRATCH, dir=folder, ignore_cleanup_errors=True)
     with scratch as name:
         yield Path(name)
 

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from pmbench.core.metric import Metric
+from pmbench.running.columns import ScoreColumns
 from pmbench.running.plan import Plan
 from pmbench.running.records import (
     Counts,
@@ -79,66 +80,22 @@ def measure(
         records: scores that are there.
         lost: instances (samples as fractions) whose score is not there, for the worst and best case.
     """
-    import numpy as np
-
-    if not records:
-        return {metric.name: MetricResult(None) for metric in metrics}, 0
-    stats, groups, clusters = tabulate(records)
-    usable = [(m, columns_by_instance(m, stats, groups)) for m in metrics if _named(m, stats)]
-    intervals = bootstrap_many([(m, c) for m, c in usable], clusters)
     results = {metric.name: MetricResult(None) for metric in metrics}
-    for (metric, columns), interval in zip(usable, intervals, strict=True):
+    if not records:
+        return results, 0
+    scores = ScoreColumns(records)
+    found = [(metric, columns) for metric in metrics if (columns := scores.of(metric)) is not None]
+    sums = [(metric, columns) for metric, columns in found if metric.scheme == "cluster"]
+    for (metric, columns), interval in zip(sums, bootstrap_many(sums, scores.clusters), strict=True):
         worst, best = _bounds(metric, columns, lost)
         results[metric.name] = MetricResult(
             _number(interval.value), _number(interval.low), _number(interval.high), worst, best
         )
-    return results, len(np.unique(np.asarray(clusters, dtype=object).astype(str)))
-
-
-def tabulate(
-    records: Sequence[ScoreRecord],
-) -> tuple[dict[str, NDArray[np.float64]], NDArray[np.intp], list[str]]:
-    """Statistics as arrays.
-
-    Returns:
-        For each statistic its values, shape (r,), NaN where absent; for each record the row of its instance,
-        shape (r,); the cluster of each of the n instances, in order of first appearance.
-    """
-    import numpy as np
-
-    rows: dict[str, int] = {}
-    clusters: list[str] = []
-    for record in records:
-        if record.id not in rows:
-            rows[record.id] = len(rows)
-            clusters.append(record.cluster or record.id)
-    names = dict.fromkeys(name for record in records for name in record.stats)
-    stats = {
-        name: np.array([record.stats.get(name, math.nan) for record in records], dtype=float)
-        for name in names
-    }
-    return stats, np.array([rows[record.id] for record in records], dtype=np.intp), clusters
-
-
-def columns_by_instance(
-    metric: Metric, stats: Mapping[str, NDArray[np.float64]], groups: NDArray[np.intp]
-) -> NDArray[np.float64]:
-    """A metric's columns per instance, shape (n, k): the mean over the samples of each instance."""
-    import numpy as np
-
-    columns = metric.columns(stats)
-    n = int(groups.max()) + 1
-    sums = np.zeros((n, columns.shape[1]))
-    np.add.at(sums, groups, columns)
-    return sums / np.bincount(groups, minlength=n)[:, None]
-
-
-def _named(metric: Metric, stats: Mapping[str, NDArray[np.float64]]) -> bool:
-    """Whether any instance has the statistics that the metric names."""
-    try:
-        return bool(metric.present(stats).any())
-    except KeyError:
-        return False
+    for metric, columns in found:
+        if metric.scheme != "cluster":
+            # Resampling by cluster would be wrong for it; a value without an interval is not.
+            results[metric.name] = MetricResult(_number(float(metric.value(columns.sum(axis=0)))))
+    return results, len(set(scores.clusters))
 
 
 def _bounds(metric: Metric, columns: NDArray[np.float64], lost: float) -> tuple[float | None, float | None]:

@@ -112,6 +112,7 @@ def _begin(plan: Plan) -> RunRecord:
         digest=plan.run_digest,
         asked=plan.asked,
         model=plan.request.model,
+        spec=str(plan.model.spec),
         data=DataRecord(
             given=_absolute(plan.request.data),
             split=plan.request.split,
@@ -149,7 +150,7 @@ def _put_aside(folder: RunFolder, number: int) -> None:
 
 
 def _write_results(plan: Plan, results: Results) -> Results:
-    """Write `results.json` and `scoring.json`, unless they already say the same."""
+    """Write `results.json` and `scoring.json`, unless they already say the same or of more instances."""
     folder = plan.folder.scores(plan.scoring_digest)
     path = folder / RESULTS
     if path.exists():
@@ -159,6 +160,9 @@ def _write_results(plan: Plan, results: Results) -> Results:
             old = None
         if old is not None and msgspec.structs.replace(old, finished_at=results.finished_at) == results:
             return old
+        if old is not None and old.counts.instances > results.counts.instances:
+            # A part of the instances (`--limit`) does not take the place of more that were done before.
+            return results
     write_json(folder / SCORING, plan.scoring)
     write_json(path, results)
     return results

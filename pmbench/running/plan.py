@@ -187,7 +187,7 @@ def _resolve(request: RunRequest, task: Task, dataset: Dataset, store: Completio
         options=msgspec.to_builtins(task.option),
         strategy=strategy_name,
         strategy_about=dict(strategy.describe()),
-        model=model.identity(),
+        model=_model_about(model),
         fingerprint=dataset.fingerprint,
         max_tokens=request.max_tokens,
         temperature=request.temperature,
@@ -291,9 +291,17 @@ def _judge(task: Task, role: str, model: FacadeModel | None, embedder: LocalEmbe
     return task.judges[role].build(JudgeParts(model, None if model else embedder, options))
 
 
+def _model_about(model: FacadeModel) -> dict[str, str]:
+    """Backend and identity. Not the specification: where a file lies decides nothing, what is in it does."""
+    identity = model.identity()
+    if len(identity) > 1:
+        del identity["spec"]
+    return {"backend": model.backend.name, **identity}
+
+
 def _judge_about(judge: Judge, model: FacadeModel | None) -> dict[str, Any]:
     about = dict(judge.describe())
-    return {**about, "model": model.identity()} if model else about
+    return {**about, "model": _model_about(model)} if model else about
 
 
 def runs_folder(given: str | None) -> Path:

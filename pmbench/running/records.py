@@ -96,7 +96,7 @@ class RunRecord(msgspec.Struct, kw_only=True):
         format: version of the file formats.
         digest: SHA-256 of `asked`.
         asked: what decides the responses.
-        model: the name that the user gave.
+        model: the name that the user gave; spec: what it stands for.
         data: where the rows came from.
         round: how often `--fresh` began the run anew.
         command: the arguments of the command that last worked on it.
@@ -108,6 +108,7 @@ class RunRecord(msgspec.Struct, kw_only=True):
     digest: str
     asked: Asked
     model: str
+    spec: str = ""
     data: DataRecord
     round: int = 0
     command: list[str] = []

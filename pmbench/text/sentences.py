@@ -16,8 +16,10 @@ Spans = list[tuple[int, int]]
 Engine = Callable[[str], Spans]
 
 _NAME = "sentencex"
-SPLITTER = f"{_NAME} {version(_NAME)}"
-"""Name and version of the library, for the digest of a score."""
+_RULES = 1
+"""Raised when a rule of this module changes where a text is cut."""
+SPLITTER = f"{_NAME} {version(_NAME)}, rules {_RULES}"
+"""Name and version of the library, and of the rules around it, for the digest of a score."""
 
 _LINE = re.compile(r"[^\r\n\v\f\x1c-\x1e\x85\u2028\u2029]+")
 _MARKER = re.compile(r"(?:[-*•‣◦▪·–—]|\(?(?:\d{1,2}|[A-Za-z])[.)])(?=\s|$)")
@@ -99,7 +101,8 @@ def _cuts(engine: Engine, text: str, start: int, end: int) -> list[int]:
     passage = text[start:end]
     cuts = {at for at, _ in engine(passage)}
     cuts |= {m.end() for m in _CLOSED.finditer(passage)}
-    cuts |= {m.end() for m in _UNSPACED.finditer(passage) if not _address(passage, m.end())}
+    cuts |= {m.end() for m in _UNSPACED.finditer(passage)}
+    cuts = {at for at in cuts if not _address(passage, at)}
     first = next((i for i, letter in enumerate(passage) if letter.isalnum()), len(passage))
     return [start + at for at in sorted(cuts) if at > first and not _abbreviated(passage, at)]
 
@@ -114,6 +117,8 @@ def _abbreviated(passage: str, at: int) -> bool:
 
 def _address(passage: str, at: int) -> bool:
     """Whether position `at` lies inside a web or mail address."""
+    if passage[at - 1 : at].isspace() or passage[at : at + 1].isspace():
+        return False
     left = passage[max(0, at - 200) : at].split()
     right = passage[at : at + 200].split()
     word = (left[-1] if left else "") + (right[0] if right else "")

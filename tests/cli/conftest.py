@@ -20,7 +20,7 @@ def plugged(tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = tmp_path_factory.mktemp("plugged")
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", home], check=True)
     python = home / "bin" / "python"
-    # The packages of this environment are seen from the new one; what is installed there is not seen from here.
+    # The packages of this environment are seen from the new one; nothing of the new one is seen here.
     lines = "".join(f"import site; site.addsitedir({folder!r})\n" for folder in site.getsitepackages())
     next(home.glob("lib/python*/site-packages")).joinpath("outer.pth").write_text(lines)
     install = [

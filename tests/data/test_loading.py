@@ -30,10 +30,10 @@ def of(tmp_path: Path, content: str, name: str = "a.csv", **options: Any) -> Dat
 
 
 class TestSources:
-    def test_demo_data_have_the_sensitivity_that_the_task_states(self) -> None:
+    def test_demo_data_are_public_whatever_the_dataset_is(self) -> None:
         dataset = load(Letters(), "demo")
         assert [instance.id for instance in dataset.instances] == ["d1", "d2"]
-        assert (dataset.source.kind, dataset.sensitivity) == ("demo", "deidentified")
+        assert (dataset.source.kind, dataset.sensitivity) == ("demo", "public")
         assert dataset.source.location == "demo (demo_letters.jsonl)"
 
     def test_a_task_without_demo_data(self) -> None:

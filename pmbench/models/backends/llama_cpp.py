@@ -28,6 +28,7 @@ from pmbench.core.model import Choice, Completion, FinishReason
 from pmbench.models import cache, catalogue, first_token
 from pmbench.models.backend import Backend, BackendOptions, Request
 from pmbench.models.backends.llama_stream import Answer, Stopped, ask
+from pmbench.models.processor import usable_cores
 from pmbench.models.spec import ModelSpec
 
 _BATCH = 512
@@ -208,14 +209,13 @@ class LlamaCpp(Backend):
     def _load(self) -> Any:
         import secrets
 
-        import xllamacpp
-
+        xllamacpp = _engine()
         if any(cache.damaged(file) for file in shards(self.path)):
             raise ModelUnavailable(
                 "is not what was fetched: its SHA-256 differs", where=str(self.path), remedy=self._fetch()
             )
         option, given = self._options, xllamacpp.CommonParams()
-        threads = option.threads or len(os.sched_getaffinity(0))
+        threads = option.threads or usable_cores()
         given.model.path = str(self.path)
         given.n_ctx, given.n_parallel = option.context * option.slots, option.slots
         given.cpuparams.n_threads = given.cpuparams_batch.n_threads = threads
@@ -316,6 +316,25 @@ def _seed(request: Request) -> int:
     """A seed of 32 bits for this sample and attempt: samples of one instance differ, runs do not."""
     text = msgspec.json.encode((request.seed, request.sample, request.attempt))
     return int.from_bytes(hashlib.sha256(text).digest()[:4]) & 0x7FFFFFFF
+
+
+def _engine() -> Any:
+    """The module xllamacpp, its threads told not to wait long for one another in a busy loop.
+
+    The engine's OpenMP library has its threads spin at every step of a token. Where another program wants the
+    same processor the one waited for cannot run meanwhile, and two threads become ten times slower than one.
+    A short spin costs nothing measurable on an idle machine. The library reads its setting while it is
+    loaded, so it is set for that moment only, and what the user set is left as it is.
+    """
+    given = os.environ.keys() & {"GOMP_SPINCOUNT", "OMP_WAIT_POLICY"}
+    if not given:
+        os.environ["GOMP_SPINCOUNT"] = "1000"
+    try:
+        import xllamacpp
+    finally:
+        if not given:
+            os.environ.pop("GOMP_SPINCOUNT", None)
+    return xllamacpp
 
 
 def _engine_version() -> str:

@@ -162,7 +162,7 @@ class IPPM(Drafting):
     dataset = DatasetSpec(
         columns=COLUMNS,
         demo=DEMO,
-        sensitivity="public",
+        sensitivity="phi",
         slices=(*SLICES, "length"),
         private="IPPM holds real portal messages and is not published",
         example=EXAMPLE,
@@ -179,7 +179,7 @@ class SoCPPM(Drafting):
     dataset = DatasetSpec(
         columns=COLUMNS,
         demo=DEMO,
-        sensitivity="public",
+        sensitivity="phi",
         slices=(*SLICES, "length"),
         private="SoCPPM holds real portal messages and is not published",
         example=EXAMPLE,

@@ -1,4 +1,4 @@
-"""A backend that answers at once, and whose every request can be told to fail, hang or be counted from outside.
+"""A backend that answers at once, and whose requests can be made to fail or wait, and counted, from outside.
 
 PARROT_LOG names a file that gets one line for each request; PARROT_SECONDS is how long a request takes;
 PARROT_FAIL is a part of a message whose requests fail for good.
@@ -7,6 +7,7 @@ PARROT_FAIL is a part of a message whose requests fail for good.
 import asyncio
 import os
 from collections.abc import Mapping
+from pathlib import Path
 
 from pmbench.core.errors import RequestFailed
 from pmbench.core.model import Completion
@@ -26,7 +27,7 @@ class Parrot(Backend):
     async def chat(self, request: Request) -> Completion:
         asked = request.messages[-1]["content"]
         if log := os.environ.get("PARROT_LOG"):
-            with open(log, "a") as file:
+            with Path(log).open("a") as file:
                 file.write(f"{os.getpid()}\n")
         await asyncio.sleep(float(os.environ.get("PARROT_SECONDS", "0")))
         if (part := os.environ.get("PARROT_FAIL")) and part in asked:

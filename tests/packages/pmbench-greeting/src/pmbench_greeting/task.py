@@ -1,7 +1,7 @@
 """Does a reply greet the patient? As small as a task can be."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import pmbench
 
@@ -35,7 +35,7 @@ class Greeting(pmbench.Task):
         private="the messages are yours: give them with --data",
         example='{"id": "1", "message": "Where do I park?"}',
     )
-    strategies = {"ask": Ask()}
+    strategies: ClassVar[Mapping[str, Ask]] = {"ask": Ask()}
     metrics = (pmbench.Mean("greets", "greeting_share", title="Greeting", limits=(0, 1), unit="%"),)
     options = GreetingOptions
 

@@ -9,19 +9,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pmbench.core.metric import Metric
-from pmbench.leaderboard.collect import Entry
+from pmbench.running.records import ScoreRecord
 
 
-class RunColumns:
-    """One run's statistics, instances in order of their ids.
+class ScoreColumns:
+    """The statistics of scores, instances in order of their ids.
 
     Attributes:
         ids: of the instances that have a score.
         clusters: of each.
     """
 
-    def __init__(self, entry: Entry) -> None:
-        scores = sorted(entry.scores, key=lambda score: (score.id, score.sample))
+    def __init__(self, scores: Sequence[ScoreRecord]) -> None:
+        scores = sorted(scores, key=lambda score: (score.id, score.sample))
         self.clusters = list({score.id: score.cluster or score.id for score in scores}.values())
         rows = {name: row for row, name in enumerate(dict.fromkeys(score.id for score in scores))}
         self.ids = list(rows)

@@ -1,0 +1,93 @@
+"""Replies and drafts are split where a reader would end a sentence, whatever they hold."""
+
+from __future__ import annotations
+
+import json
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pmbench import SPLITTER, split_sentences
+
+GOLD = Path(__file__).parents[2] / "benchmarks" / "data" / "sentences.jsonl"
+
+ANY_TEXT = st.text(st.characters(codec=None, exclude_categories=()), max_size=200)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentences"),
+    [
+        (
+            "Dr. Lee called. Take 2.5 mg b.i.d. with food.",
+            ["Dr. Lee called.", "Take 2.5 mg b.i.d. with food."],
+        ),
+        ("Increase to 5 mg. daily.", ["Increase to 5 mg. daily."]),
+        ("Come at 8 a.m. tomorrow. Fast first.", ["Come at 8 a.m. tomorrow.", "Fast first."]),
+        ("It looks fine.Please rest.", ["It looks fine.", "Please rest."]),
+        ("Write to a.Lee@example.Org or see www.example.Org/Go.", None),
+        ("Really?! Good.", ["Really?!", "Good."]),
+        ("Do this:\n1. Rest.\n2) Drink\n- Sleep", ["Do this:", "1. Rest.", "2) Drink", "- Sleep"]),
+        ("1.\n2.\nRest.", ["Rest."]),
+        ("Hi Ana\n\nAll is well", ["Hi Ana", "All is well"]),
+        ("😀 🎉 ... !!", []),
+        ("", []),
+        (" \n\t ", []),
+    ],
+)
+def test_examples(text: str, sentences: list[str] | None) -> None:
+    assert split_sentences(text) == ([text] if sentences is None else sentences)
+
+
+def test_a_long_line_that_was_wrapped_is_one_sentence() -> None:
+    text = (
+        "Please keep the dressing dry for two full days after the procedure and\nthen change it once a day."
+    )
+    assert split_sentences(text) == [text]
+
+
+def test_most_of_the_hand_split_passages_come_out_right() -> None:
+    passages = [json.loads(line)["marked"] for line in GOLD.read_text(encoding="utf-8").splitlines()]
+    right = [
+        len(split_sentences(marked.replace("¦", "")))
+        == len([p for p in marked.split("¦") if p.strip(" 🎉👍🙂")])
+        for marked in passages
+    ]
+    assert sum(right) / len(right) > 0.9
+
+
+@given(ANY_TEXT)
+def test_any_text_splits_into_substrings_in_order(text: str) -> None:
+    at = 0
+    for sentence in split_sentences(text):
+        assert any(letter.isalnum() for letter in sentence)
+        assert sentence == sentence.strip()
+        at = text.index(sentence, at) + len(sentence)
+
+
+@given(
+    st.lists(
+        st.sampled_from(["rest", "Call us.", "5 mg.", "fever?", "\n", "e.g. this", "😀", "Yes!"]), max_size=20
+    )
+)
+def test_no_word_is_lost(parts: list[str]) -> None:
+    text = " ".join(parts)
+    words = [word for word in text.split() if any(letter.isalnum() for letter in word)]
+    found = [w for s in split_sentences(text) for w in s.split() if any(letter.isalnum() for letter in w)]
+    assert found == words
+
+
+@pytest.mark.parametrize(
+    "line", ["Please rest at home. ", "rest at home and ", "- rest at home\n", "! 😀 ", "Ab.Cd "]
+)
+def test_a_draft_of_50_000_words_is_split(line: str) -> None:
+    text = line * 12_500
+    assert len(split_sentences(text + "x")) in (1, 12_500, 12_501)
+
+
+def test_the_splitter_says_its_name_and_version() -> None:
+    name, number, rules = SPLITTER.split(" ", 2)
+    assert number == f"{version(name)},"
+    assert rules.startswith("rules ")
