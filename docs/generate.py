@@ -130,12 +130,13 @@ def _type_name(kind: object) -> str:
 
 def _attributes(block: str) -> Iterator[tuple[str, str]]:
     """`a, b: text; c: text` entries of an Attributes block: every name with the text of its entry."""
-    entries = re.split(r"\n(?=    \w)", "\n" + inspect.cleandoc("x\n" + block)[1:])
-    for entry in entries:
-        names, colon, text = entry.partition(":")
-        if colon:
-            for name in names.split(","):
-                yield name.strip(" `"), " ".join(text.split()).rstrip(".")
+    for entry in re.split(r"\n(?= {4}\w)", block):
+        # One entry may describe several fields in turn: `run: of the run; scoring: of the scoring`.
+        for part in re.split(r"; (?=[a-z_, ]+: )", " ".join(entry.split())):
+            names, colon, text = part.partition(":")
+            if colon:
+                for name in names.split(","):
+                    yield name.strip(" `"), text.strip().rstrip(".")
 
 
 def _help(command: click.Command, name: str) -> str:

@@ -37,7 +37,7 @@ class UnknownName(UserError):
         import difflib
 
         names = sorted(known)
-        near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+        near = difflib.get_close_matches(name, names, n=3, cutoff=0.45)
         hint = f"Did you mean {' or '.join(near)}?" if near else f"Known: {', '.join(names) or 'none'}."
         super().__init__(f"no {kind} called {name!r}", remedy=f"{hint} {remedy}".strip())
 

@@ -22,7 +22,14 @@ class Message(TypedDict):
 
 
 class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Tokens of one completion, as the engine or server counted them."""
+    """Tokens of one completion, as the engine or server counted them.
+
+    Attributes:
+        prompt_tokens: of the prompt.
+        completion_tokens: of the answer, thinking included.
+        cached_tokens: of the prompt, those that the engine or server had from earlier prompts.
+        reasoning_tokens: of the answer, those of thinking, where the server tells.
+    """
 
     prompt_tokens: int = 0
     completion_tokens: int = 0

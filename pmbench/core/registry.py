@@ -6,7 +6,6 @@ breaks nothing else. The built-in tasks come the same way as a stranger's.
 
 from __future__ import annotations
 
-import importlib
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint
 from typing import Any
@@ -75,6 +74,7 @@ def listing(group: str) -> list[Listing]:
 
 def resource(reference: str) -> Any:
     """A file that a package ships, by `package:path`, as a `Traversable`."""
+    import importlib
     import importlib.resources
 
     package, _, path = reference.partition(":")

@@ -91,7 +91,6 @@ def load(
     Raises:
         DataError, UnknownName, MissingExtra: the user can mend it; the message says where and how.
     """
-    spec = task.dataset
     found = find(task, data, revision=revision, split=split)
     rows, mapped, guessed, notes = _task_rows(task, found, columns or {})
     instances = _instances(task, rows, found.source.location)

@@ -128,7 +128,6 @@ def _begin(plan: Plan) -> RunRecord:
         command=list(plan.request.command),
         environment=environment(),
         created_at=now,
-        updated_at=now,
     )
     plan.folder.write_record(record)
     return record

@@ -23,7 +23,7 @@ class Asked(msgspec.Struct, frozen=True):
         options: the task's options, all of them.
         strategy: name of the strategy.
         strategy_about: what decides its requests (digests of prompts, parameters).
-        model: identity of the model (specification, engine and version, revision or SHA-256 of its weights).
+        model: backend and identity of the model (engine and version, revision or SHA-256 of its weights).
         fingerprint: digest of the dataset's content.
         max_tokens: the run's own limit, null where the strategy's applies.
         temperature: the run's own temperature, null where the strategy's applies.
@@ -99,9 +99,9 @@ class RunRecord(msgspec.Struct, kw_only=True):
         model: the name that the user gave; spec: what it stands for.
         data: where the rows came from.
         round: how often `--fresh` began the run anew.
-        command: the arguments of the command that last worked on it.
+        command: the arguments of the command that began it.
         environment: versions of pmbench, Python and packages, host facts, git commit of the working folder.
-        created_at: ISO 8601, UTC; updated_at likewise.
+        created_at: when it was begun, ISO 8601, UTC.
     """
 
     format: int = FORMAT
@@ -114,7 +114,6 @@ class RunRecord(msgspec.Struct, kw_only=True):
     command: list[str] = []
     environment: dict[str, Any] = {}
     created_at: str = ""
-    updated_at: str = ""
 
 
 class ResponseRecord(msgspec.Struct, omit_defaults=True, kw_only=True):
@@ -207,7 +206,13 @@ class MetricResult(msgspec.Struct, omit_defaults=True):
 
 
 class SliceResult(msgspec.Struct):
-    """The metrics of one subgroup: how many instances and clusters, and each metric."""
+    """The metrics of one subgroup.
+
+    Attributes:
+        instances: with a score.
+        clusters: that they lie in.
+        metrics: by name.
+    """
 
     instances: int
     clusters: int
@@ -226,8 +231,9 @@ class Counts(msgspec.Struct, omit_defaults=False):
         failed: responses that failed after all retries.
         missing: responses whose score is missing.
         pending: neither answered nor failed, or not yet scored.
-        refused, truncated, empty: responses that are a refusal, were cut off by the token limit, or have no
-            text; they are scored as the task says.
+        refused: responses that are a refusal; scored as the task says.
+        truncated: responses cut off by the token limit; scored as the task says.
+        empty: responses without text; scored as the task says.
         failures: of `failed` and `missing`, how many of each kind.
     """
 
@@ -246,7 +252,18 @@ class Counts(msgspec.Struct, omit_defaults=False):
 
 
 class UsageTotal(msgspec.Struct):
-    """Calls, tokens, seconds, cost, added up; `unpriced` calls have no known price and are not in `cost`."""
+    """What all calls took, added up; those answered by the store are in it as they once were.
+
+    Attributes:
+        calls: completions.
+        prompt_tokens: tokens of prompts.
+        completion_tokens: tokens of answers, thinking included.
+        cached_tokens: of the prompts' tokens, those that the engine or server had from earlier prompts.
+        reasoning_tokens: of the answers' tokens, those of thinking, where the server tells.
+        seconds: latency of all calls.
+        cost: US dollars of the calls whose price is known.
+        unpriced: calls whose price is not known.
+    """
 
     calls: int = 0
     prompt_tokens: int = 0
@@ -259,7 +276,15 @@ class UsageTotal(msgspec.Struct):
 
 
 class Statistics(msgspec.Struct, frozen=True):
-    """How the intervals were made."""
+    """How the intervals were made.
+
+    Attributes:
+        method: in words.
+        resamples: of the bootstrap.
+        level: of the intervals.
+        seed: of the bootstrap.
+        clusters: how many there are to resample.
+    """
 
     method: str = "percentile bootstrap by cluster"
     resamples: int = 10_000

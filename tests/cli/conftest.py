@@ -5,9 +5,11 @@ import site
 import subprocess
 import sys
 from collections.abc import Callable
+from importlib.metadata import distribution
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 PACKAGES = Path(__file__).parents[1] / "packages"
 
@@ -37,6 +39,34 @@ def plugged(tmp_path_factory: pytest.TempPathFactory) -> Path:
     packages = [PACKAGES / "pmbench-greeting", PACKAGES / "pmbench-broken"]
     subprocess.run([*install, "--no-build-isolation", *packages], check=True, capture_output=True)
     return python
+
+
+@pytest.fixture(scope="session")
+def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The Python of an environment with pmbench and what it requires, and none of its extras."""
+    home = tmp_path_factory.mktemp("bare")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", home], check=True)
+    packages = next(home.glob("lib/python*/site-packages"))
+    for name in _required("pmbench", set()):
+        found = distribution(name)
+        for top in {
+            file.parts[0] for file in found.files or () if not file.parts[0].startswith(("..", "__"))
+        }:
+            target = packages / top
+            if not target.exists():
+                target.symlink_to(Path(str(found.locate_file(top))).resolve())
+    return home / "bin" / "python"
+
+
+def _required(name: str, seen: set[str]) -> set[str]:
+    """Names of a distribution and of all that it requires without extras."""
+    if name not in seen:
+        seen.add(name)
+        for text in distribution(name).requires or ():
+            needed = Requirement(text)
+            if needed.marker is None or needed.marker.evaluate({"extra": ""}):
+                _required(needed.name, seen)
+    return seen
 
 
 @pytest.fixture
