@@ -96,7 +96,9 @@ def _print_table(board: Leaderboard, table: Table) -> None:
         "failures",
         "judges",
     )
-    shown = Rich(*(escape(cell) for cell in head), box=None, pad_edge=False, header_style="bold")
+    shown = Rich(box=None, pad_edge=False, header_style="bold")
+    for cell in head:
+        shown.add_column(escape(cell), overflow="fold")
     for row in table.rows:
         system = row.model + (f" ({row.settings})" if row.settings else "")
         against = row.against

@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from pmbench.running.records import Results
 
 
+FEW = 10
+"""Clusters below which a percentile bootstrap is known to be too narrow."""
+
+
 @click.command()
 @click.argument("name", metavar="RUN")
 @click.option("-i", "--instance", help="Show this instance: the response and how it was scored.")
@@ -85,6 +89,8 @@ def _show_slices(console: Console, run: StoredRun, results: Results) -> None:
             ends = interval(primary, metric.low, metric.high)
             table.add_row(escape(name), escape(label), str(found.instances), value, ends)
     console.print(table)
+    if any(found.clusters < FEW for labels in results.slices.values() for found in labels.values()):
+        console.print(f"Intervals of fewer than {FEW} clusters are narrower than they should be.")
 
 
 def _show_instance(run: StoredRun, instance: str, sample: int) -> None:

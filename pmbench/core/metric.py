@@ -182,8 +182,8 @@ class F1(Metric):
 
     @property
     def formula(self) -> str:
-        """`2Σtp / (2Σtp + Σfp + Σfn)`."""
-        return f"2Σ{self.tp} / (2Σ{self.tp} + Σ{self.fp} + Σ{self.fn})"
+        """`2·Σtp / (2·Σtp + Σfp + Σfn)`."""
+        return f"2·Σ{self.tp} / (2·Σ{self.tp} + Σ{self.fp} + Σ{self.fn})"
 
 
 class Macro(Metric):
