@@ -162,7 +162,7 @@ def _carry_out(plan: Plan, *, quiet: bool) -> Outcome:
         return outcome
     console = terminal.output()
     results = outcome.results
-    console.print(terminal.metrics_table(plan.task.metrics, results))
+    terminal.print_metrics(console, plan.task.metrics, results)
     console.print(terminal.status_text(results))
     console.print(terminal.counts_line(results), markup=False)
     for line in terminal.usage_lines(results.usage):

@@ -13,10 +13,6 @@ if TYPE_CHECKING:
     from pmbench.running.records import Results
 
 
-FEW = 10
-"""Clusters below which a percentile bootstrap is known to be too narrow."""
-
-
 @click.command()
 @click.argument("name", metavar="RUN")
 @click.option("-i", "--instance", help="Show this instance: the response and how it was scored.")
@@ -42,12 +38,12 @@ def show(
         console.print("not scored yet")
         return
     task = run.task()
-    console.print(terminal.metrics_table(task.metrics, run.results))
+    terminal.print_metrics(console, task.metrics, run.results)
     console.print(terminal.status_text(run.results))
     console.print(terminal.counts_line(run.results), markup=False)
     for line in terminal.usage_lines(run.results.usage):
         console.print(line, markup=False)
-    if slices:
+    if slices and run.results.slices:
         _show_slices(console, run, run.results)
     console.print(f"folder: {run.folder.path}", markup=False, soft_wrap=True)
 
@@ -78,7 +74,7 @@ def _show_slices(console: Console, run: StoredRun, results: Results) -> None:
     from rich.markup import escape
     from rich.table import Table
 
-    from pmbench.cli.terminal import interval
+    from pmbench.cli import terminal
 
     primary = run.task().metrics[0]
     table = Table("slice", "value of it", "n", primary.title, "95% interval", box=None, pad_edge=False)
@@ -86,11 +82,11 @@ def _show_slices(console: Console, run: StoredRun, results: Results) -> None:
         for label, found in labels.items():
             metric = found.metrics[primary.name]
             value = "–" if metric.value is None else primary.shown(metric.value)
-            ends = interval(primary, metric.low, metric.high)
+            ends = terminal.interval(primary, metric.low, metric.high)
             table.add_row(escape(name), escape(label), str(found.instances), value, ends)
     console.print(table)
-    if any(found.clusters < FEW for labels in results.slices.values() for found in labels.values()):
-        console.print(f"Intervals of fewer than {FEW} clusters are narrower than they should be.")
+    fewest = min(found.clusters for labels in results.slices.values() for found in labels.values())
+    terminal.print_few(console, fewest)
 
 
 def _show_instance(run: StoredRun, instance: str, sample: int) -> None:

@@ -15,6 +15,9 @@ from pmbench.running.progress import PlainLines, Silent
 from pmbench.running.progress import Progress as Hears
 from pmbench.running.records import Results, UsageTotal
 
+FEW = 10
+"""Clusters below which a percentile bootstrap is known to be too narrow."""
+
 _STATUS = {"complete": "green", "complete-with-missing": "yellow", "incomplete": "red"}
 
 
@@ -99,6 +102,21 @@ def metrics_table(metrics: Sequence[Metric], results: Results) -> Table:
             row.append(f"{metric.shown(found.worst)} / {metric.shown(found.best)}")
         table.add_row(*row, style="bold" if metric.name == results.primary else "")
     return table
+
+
+def print_metrics(console: Console, metrics: Sequence[Metric], results: Results) -> None:
+    """The table of metrics, with a warning where its intervals cannot be trusted."""
+    console.print(metrics_table(metrics, results))
+    if any(found.low is not None for found in results.metrics.values()):
+        print_few(console, results.statistics.clusters)
+
+
+def print_few(console: Console, clusters: int) -> None:
+    """Say so where there are few clusters."""
+    if clusters < FEW:
+        console.print(
+            f"Intervals from fewer than {FEW} clusters are narrower than they should be.", style="yellow"
+        )
 
 
 def interval(metric: Metric, low: float | None, high: float | None) -> str:
