@@ -11,7 +11,8 @@ from pmbench.cli.columns import print_columns
 @click.argument("name", required=False)
 def models(name: str | None) -> None:
     """List the presets and whether each can run here, or tell all about one."""
-    from pmbench.models.catalogue import availability, find_preset, presets
+    from pmbench.models.catalogue import availability
+    from pmbench.models.presets import find_preset, presets
 
     if name is None:
         rows = []

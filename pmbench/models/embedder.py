@@ -22,8 +22,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pmbench.core.errors import MissingExtra, ModelUnavailable, UnknownName
-from pmbench.models import cache, catalogue
+from pmbench.models import cache
+from pmbench.models.presets import EMBEDDED, find_preset, presets
 from pmbench.models.processor import usable_cores
+from pmbench.models.spec import parse_spec
 
 if TYPE_CHECKING:
     import numpy as np
@@ -43,20 +45,23 @@ _AT_ONCE = 16
 """Texts that a thread takes at a time."""
 
 
-def open_embedder(name: str = catalogue.EMBEDDED) -> LocalEmbedder:
+def open_embedder(name: str = EMBEDDED) -> LocalEmbedder:
     """The embedder of that name; `embedded` is the default one. Loaded with the first text.
 
     Raises:
         UnknownName: there is no such embedder.
         MissingExtra, ModelUnavailable: it cannot run here; the message says what to do.
     """
-    preset = DEFAULT if name == catalogue.EMBEDDED else name
-    known = {p.name: p for p in catalogue.presets().values() if p.kind == "embed"}
+    preset = DEFAULT if name == EMBEDDED else name
+    known = {p.name: p for p in presets().values() if p.kind == "embed"}
     if preset not in known:
-        raise UnknownName("embedder", name, [catalogue.EMBEDDED, *known], remedy="See: pmbench models")
-    spec = catalogue.resolve(preset)
-    if spec.backend != catalogue.EMBEDDED:
-        raise ModelUnavailable(f"the backend {spec.backend!r} opens no embedder", where=f"embedder {name!r}")
+        raise UnknownName("embedder", name, [EMBEDDED, *known], remedy="See: pmbench models")
+    backend = parse_spec(known[preset].routes[0]).backend
+    if backend != EMBEDDED:
+        raise ModelUnavailable(
+            f"{preset} needs the backend {backend!r}, which opens no embedder here",
+            where=f"embedder {name!r}",
+        )
     _check(preset)
     return LocalEmbedder(preset)
 
@@ -82,7 +87,7 @@ def _check(preset: str) -> None:
 
 
 def _files(preset: str) -> dict[str, Path]:
-    files = catalogue.find_preset(preset).files
+    files = find_preset(preset).files
     return {file.name: cache.cached_path(file.place, file.name) for file in files}
 
 

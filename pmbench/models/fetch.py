@@ -22,7 +22,7 @@ from pathlib import Path
 
 from pmbench.core.errors import ConfigError, ModelUnavailable, StorageError
 from pmbench.models import cache, hub
-from pmbench.models.catalogue import PresetFile, find_preset, known_file
+from pmbench.models.presets import PresetFile, find_preset, known_file
 from pmbench.models.spec import parse_spec
 
 Report = Callable[[str], None]

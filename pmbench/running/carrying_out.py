@@ -33,6 +33,7 @@ class Outcome:
         interrupted: whether it was stopped by the user.
         asked: requests that this process made to models and judges, retries included (recorded answers are
             not asked for); stored: answers taken from the store.
+        cut: texts that the embedder cut off at its limit in this process.
         folder: the folder of the scores.
     """
 
@@ -40,6 +41,7 @@ class Outcome:
     interrupted: bool
     asked: int
     stored: int
+    cut: int
     folder: Path
 
 
@@ -78,6 +80,7 @@ async def _phases(plan: Plan, progress: Progress) -> Outcome:
         interrupted=interrupted,
         asked=sum(model.requests for model in models if model.backend.keeps),
         stored=sum(model.answered_from_store for model in models),
+        cut=plan.embedder.truncated if plan.embedder else 0,
         folder=plan.folder.scores(plan.scoring_digest),
     )
 

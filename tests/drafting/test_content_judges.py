@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from pmbench import JudgeParts, Options, Unscored
 from pmbench_tasks.drafting.candidates import candidates
 from pmbench_tasks.drafting.chat_judge import SCHEMA, ChatContentJudge, Unreadable, parse_answer
+from pmbench_tasks.drafting.embedded_judge import CLAUSE_HANDICAP, THRESHOLD, EmbeddedContentJudge
 from pmbench_tasks.drafting.judge_data.choose_threshold import ONE_WORD, choose, measure, read_pairs, rouge_l
-from pmbench_tasks.drafting.judges import CLAUSE_HANDICAP, CONTENT, THRESHOLD, EmbeddedContentJudge
+from pmbench_tasks.drafting.judges import CONTENT
 
 DRAFT = "You should stop taking ibuprofen, and we will check your kidneys next week. Call with questions."
 

@@ -30,7 +30,7 @@ from pmbench.core.registry import resource
 from pmbench.data.loading import load
 from pmbench.leaderboard.reported import reported
 from pmbench_tasks.drafting.chat_judge import ChatContentJudge
-from pmbench_tasks.drafting.judges import EmbeddedContentJudge
+from pmbench_tasks.drafting.embedded_judge import EmbeddedContentJudge
 from pmbench_tasks.drafting.oncqa import OncQA
 from pmbench_tasks.drafting.task import IPPM, Drafting, SoCPPM, SyPPM
 from pmbench_tasks.drafting.views import edits_view, escaped

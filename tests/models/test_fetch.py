@@ -22,8 +22,8 @@ from pmbench.core.errors import (
     UserError,
 )
 from pmbench.models import cache
-from pmbench.models.catalogue import PresetFile
 from pmbench.models.fetch import fetch, fetch_files
+from pmbench.models.presets import PresetFile
 
 CONTENT = b"weights " * 4096
 SHA256 = hashlib.sha256(CONTENT).hexdigest()

@@ -25,7 +25,7 @@ import msgspec
 from pmbench.core.digest import digest_bytes
 from pmbench.core.errors import ConfigError, ModelUnavailable, RequestFailed
 from pmbench.core.model import Choice, Completion, FinishReason
-from pmbench.models import cache, catalogue, first_token
+from pmbench.models import cache, first_token, presets
 from pmbench.models.backend import Backend, BackendOptions, Request
 from pmbench.models.backends.llama_stream import Answer, Stopped, ask
 from pmbench.models.processor import usable_cores
@@ -298,7 +298,7 @@ def model_file(target: str) -> Path:
     path = Path(target).expanduser()
     folder, _, name = target.rpartition("/")
     of_the_hub = _OF_THE_HUB.fullmatch(target) is not None and not path.is_file()
-    if catalogue.known_file(target) is not None or of_the_hub:
+    if presets.known_file(target) is not None or of_the_hub:
         return cache.cached_path(folder, name)
     return path.absolute()
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pmbench import SPLITTER, Model, Prompt, Unscored, split_sentences
-from pmbench_tasks.drafting.judges import Answer
+from pmbench_tasks.drafting.answer import Answer
 
 PROMPT = Prompt("pmbench_tasks.drafting:prompts/content_judge.txt")
 

@@ -1,142 +1,22 @@
-"""The content judge: does the draft already say what a sentence of the clinician's reply says, and where?
+"""The role `content`: does the draft already say what a sentence of the clinician's reply says, and where?
 
-`EmbeddedContentJudge` is deterministic and works offline; `ChatContentJudge`, in its own file, asks a chat
-model.
+The embedded judge is deterministic and works offline; the chat judge asks any chat model.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
-
-from pmbench import SPLITTER, Embedder, Instance, Judge, JudgeParts, JudgeRole, split_sentences
-from pmbench_tasks.drafting.candidates import MAX_PARTS, MIN_CLAUSE_WORDS, Candidate, asks, candidates
-
-# Chosen by judge_data/choose_threshold.py on the fold "tune" of judge_data/content_pairs.jsonl for the
-# embedded all-MiniLM-L6-v2, int8. Dose, date, laterality and negation pairs took no part: one changed word is
-# not something that a cosine can see. Nothing that is reported was used.
-THRESHOLD = 0.52
-"""Least similarity, after the handicaps, of a match."""
-CLAUSE_HANDICAP = 0.06
-"""What a clause must be better than its whole sentence by."""
-MARGIN = 0.02
-"""Among candidates this close to the best, the shortest is the answer. Not tuned: no figure depends on it."""
-_NEVER = 2.0
-"""Taken off where one asks and the other tells: more than any cosine."""
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What a content judge answered for one sentence: a passage of the draft (`""`: no match).
-
-    Attributes:
-        similarity: cosine of the sentence and the passage, or of the best passage refused; None from a model.
-    """
-
-    span: str
-    similarity: float | None = None
-
-
-class ContentJudge(Protocol):
-    """A judge in the role `content`."""
-
-    def describe(self) -> Mapping[str, Any]:
-        """What decides its answers."""
-        ...
-
-    async def match(self, sentences: Sequence[str], draft: str) -> list[Answer]:
-        """One answer per sentence of the reply, in order.
-
-        Raises:
-            RequestFailed: the model could not answer.
-            Unscored: an answer could not be read (`unparsed`).
-        """
-        ...
-
-
-class EmbeddedContentJudge:
-    """Answers with the passage of the draft whose embedding is nearest, if it is near enough.
-
-    Passages are the draft's sentences, clauses of them and pairs of adjacent sentences. A question is matched
-    by a question and a statement by a statement.
-    """
-
-    def __init__(self, embedder: Embedder) -> None:
-        self.embedder = embedder
-
-    def describe(self) -> Mapping[str, Any]:
-        """Method, numbers and splitter; the embedder has its own place in a score's digest."""
-        return {
-            "method": "nearest passage by cosine",
-            "version": 1,
-            "threshold": THRESHOLD,
-            "clause_handicap": CLAUSE_HANDICAP,
-            "margin": MARGIN,
-            "min_clause_words": MIN_CLAUSE_WORDS,
-            "max_parts": MAX_PARTS,
-            "splitter": SPLITTER,
-        }
-
-    async def match(self, sentences: Sequence[str], draft: str) -> list[Answer]:
-        """One answer per sentence. Every text of the reply and the draft goes to the embedder in one call."""
-        passages = candidates(draft)
-        if not sentences or not passages:
-            return [Answer("") for _ in sentences]
-        texts = list(dict.fromkeys([*sentences, *(passage.text for passage in passages)]))
-        vectors = await self.embedder.embed(texts)
-        row = {text: number for number, text in enumerate(texts)}
-        drafted = vectors[[row[passage.text] for passage in passages]]
-        return [
-            _answer(sentence, draft, passages, (drafted @ vectors[row[sentence]]).tolist())
-            for sentence in sentences
-        ]
-
-
-def nearest(
-    sentence: str,
-    passages: Sequence[Candidate],
-    similarities: Sequence[float],
-    *,
-    threshold: float = THRESHOLD,
-    clause: float = CLAUSE_HANDICAP,
-) -> tuple[int, bool]:
-    """Index of the passage to answer with, and whether it is near enough to be a match.
-
-    Args:
-        sentence: a sentence of the reply.
-        passages: candidates of the draft, at least one.
-        similarities: their cosines with the sentence.
-        threshold, clause: in place of the chosen numbers.
-    """
-    asked = asks(sentence)
-    scores = [
-        similarity
-        - (clause if passage.kind == "clause" else 0.0)
-        - (_NEVER if {asked, passage.asks} == {True, False} else 0.0)
-        for passage, similarity in zip(passages, similarities, strict=True)
-    ]
-    best = max(scores)
-    close = [index for index, score in enumerate(scores) if score >= best - MARGIN]
-    if best >= threshold:
-        close = [index for index in close if scores[index] >= threshold]
-    chosen = min(close, key=lambda index: (passages[index].end - passages[index].start, index))
-    return chosen, best >= threshold
-
-
-def _answer(sentence: str, draft: str, passages: Sequence[Candidate], similarities: list[float]) -> Answer:
-    index, near = nearest(sentence, passages, similarities)
-    passage = passages[index]
-    return Answer(draft[passage.start : passage.end] if near else "", round(similarities[index], 4))
+from pmbench import Instance, Judge, JudgeParts, JudgeRole, split_sentences
 
 
 def _build(parts: JudgeParts) -> Judge:
-    from pmbench_tasks.drafting.chat_judge import ChatContentJudge
-
     if parts.model is not None:
+        from pmbench_tasks.drafting.chat_judge import ChatContentJudge
+
         return ChatContentJudge(parts.model)
     if parts.embedder is None:
         raise ValueError("the embedded content judge needs an embedder")
+    from pmbench_tasks.drafting.embedded_judge import EmbeddedContentJudge
+
     return EmbeddedContentJudge(parts.embedder)
 
 

@@ -17,8 +17,9 @@ from pmbench import (
     Task,
     split_sentences,
 )
+from pmbench_tasks.drafting.answer import Answer, ContentJudge
 from pmbench_tasks.drafting.edits import EditCounts, count_edits
-from pmbench_tasks.drafting.judges import CONTENT, Answer, ContentJudge
+from pmbench_tasks.drafting.judges import CONTENT
 from pmbench_tasks.drafting.metrics import METRICS
 from pmbench_tasks.drafting.strategies import STRATEGIES
 from pmbench_tasks.drafting.views import edits_view

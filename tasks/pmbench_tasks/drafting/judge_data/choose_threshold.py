@@ -18,7 +18,7 @@ from importlib.resources import files
 
 from pmbench import Embedder, find_span, open_embedder
 from pmbench_tasks.drafting.candidates import Candidate, candidates
-from pmbench_tasks.drafting.judges import nearest
+from pmbench_tasks.drafting.embedded_judge import nearest
 
 ONE_WORD = frozenset({"dose", "date", "laterality", "negation"})
 """Kinds where one word of a matching sentence was changed: not what a cosine can see."""

@@ -1,0 +1,36 @@
+"""What the two content judges have in common: the form of an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a content judge answered for one sentence: a passage of the draft (`""`: no match).
+
+    Attributes:
+        similarity: cosine of the sentence and the passage, or of the best passage refused; None from a model.
+    """
+
+    span: str
+    similarity: float | None = None
+
+
+class ContentJudge(Protocol):
+    """A judge in the role `content`."""
+
+    def describe(self) -> Mapping[str, Any]:
+        """What decides its answers."""
+        ...
+
+    async def match(self, sentences: Sequence[str], draft: str) -> list[Answer]:
+        """One answer per sentence of the reply, in order.
+
+        Raises:
+            RequestFailed: the model could not answer.
+            Unscored: an answer could not be read (`unparsed`).
+        """
+        ...
