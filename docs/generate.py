@@ -97,6 +97,7 @@ def formats() -> str:
         "Made from the types by `make docs`. All are UTF-8 JSON. A run lies in",
         "`runs/<task>/<model>/<strategy>-<digest>/`; files there are readable by their owner only, since",
         "`responses.jsonl` and the `evidence` of scores hold text of the dataset. Nothing else does.",
+        "Ids, clusters and labels of slices stand in scores and results too: use such as name nobody.",
         "`completions.sqlite` beside the runs keeps every answer of every model; it is no format to read.",
         "",
         'A file of recorded answers for `replay:FILE` is JSON lines of `{"id": …, "text": …}` (and `"data"`',

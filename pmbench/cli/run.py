@@ -171,7 +171,7 @@ def _carry_out(plan: Plan, *, quiet: bool) -> Outcome:
         f"requests made now: {outcome.asked}; answers taken from the store: {outcome.stored}", markup=False
     )
     if outcome.cut:
-        console.print(f"The embedder cut off {outcome.cut} long texts at its limit of tokens.", style="yellow")
+        console.print(f"The embedder cut off {outcome.cut} texts at its limit of tokens.", style="yellow")
     console.print(f"results: {outcome.folder / 'results.json'}", markup=False, soft_wrap=True)
     if results.status == "incomplete":
         console.print("To go on, give the same command again.", markup=False)

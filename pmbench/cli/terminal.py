@@ -15,9 +15,6 @@ from pmbench.running.progress import PlainLines, Silent
 from pmbench.running.progress import Progress as Hears
 from pmbench.running.records import Results, UsageTotal
 
-FEW = 10
-"""Clusters below which a percentile bootstrap is known to be too narrow."""
-
 _STATUS = {"complete": "green", "complete-with-missing": "yellow", "incomplete": "red"}
 
 
@@ -113,10 +110,11 @@ def print_metrics(console: Console, metrics: Sequence[Metric], results: Results)
 
 def print_few(console: Console, clusters: int) -> None:
     """Say so where there are few clusters."""
-    if clusters < FEW:
-        console.print(
-            f"Intervals from fewer than {FEW} clusters are narrower than they should be.", style="yellow"
-        )
+    from pmbench.stats.bootstrap import FEW_CLUSTERS
+
+    if clusters < FEW_CLUSTERS:
+        told = f"Intervals from {clusters} clusters (fewer than {FEW_CLUSTERS}) are narrower than they should be."
+        console.print(told, style="yellow")
 
 
 def interval(metric: Metric, low: float | None, high: float | None) -> str:
@@ -138,9 +136,9 @@ def counts_line(results: Results) -> str:
 
 
 def usage_lines(usage: Mapping[str, UsageTotal]) -> Iterable[str]:
-    """Calls, tokens and money of the model and of judges."""
+    """Calls, tokens and money of the model and of judges; nothing of recorded answers, which took none."""
     for who, total in usage.items():
-        if total.calls:
+        if total.prompt_tokens or total.completion_tokens:
             priced = "" if total.unpriced else f", ${total.cost:.4f}"
             yield (
                 f"{who}: {total.calls} calls, {total.prompt_tokens} prompt and "

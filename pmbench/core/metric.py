@@ -32,12 +32,13 @@ class Metric(ABC):
         scheme: how it is resampled: by `cluster`, `dyadic` (pairs that share items) or `ranking`.
         higher_is_better: direction; None where neither end is better.
         limits: least and greatest value that one instance can have, where the metric is a mean over instances
-            (the best and worst case of a missing instance); None where it is not.
+            (the best and worst case of a missing instance); None where it is not, or where they are not known.
         digits: decimals shown.
         unit: what is shown after the number (`words`), or `%` for a share shown as per cent.
     """
 
     scheme: Scheme = "cluster"
+    limits: tuple[float, float] | None = None
 
     def __init__(
         self,
@@ -45,12 +46,11 @@ class Metric(ABC):
         *,
         title: str = "",
         higher_is_better: bool | None = True,
-        limits: tuple[float, float] | None = None,
         digits: int = 3,
         unit: str = "",
     ) -> None:
         self.name, self.title = name, title or name
-        self.higher_is_better, self.limits = higher_is_better, limits
+        self.higher_is_better = higher_is_better
         self.digits, self.unit = digits, unit
 
     @property
@@ -105,9 +105,11 @@ class Metric(ABC):
 class Mean(Metric):
     """Plain mean of one statistic over the instances that have it."""
 
-    def __init__(self, stat: str, name: str = "", **shown: Any) -> None:
+    def __init__(
+        self, stat: str, name: str = "", *, limits: tuple[float, float] | None = None, **shown: Any
+    ) -> None:
         super().__init__(name or stat, **shown)
-        self.stat = stat
+        self.stat, self.limits = stat, limits
 
     @property
     def expressions(self) -> tuple[str, ...]:
@@ -189,9 +191,11 @@ class F1(Metric):
 class Macro(Metric):
     """Mean over instances of another metric computed on each instance alone."""
 
-    def __init__(self, inner: Metric, name: str = "", **shown: Any) -> None:
+    def __init__(
+        self, inner: Metric, name: str = "", *, limits: tuple[float, float] | None = None, **shown: Any
+    ) -> None:
         super().__init__(name or inner.name, **shown)
-        self.inner = inner
+        self.inner, self.limits = inner, limits
 
     @property
     def expressions(self) -> tuple[str, ...]:

@@ -18,6 +18,8 @@ from pmbench.stats.randomisation import PairedTest, paired_tests
 CLUSTER = "cluster"
 _NO_TEST = PairedTest(math.nan, math.nan, False, 0, 0, math.nan, math.nan)
 
+Pair = tuple[int, int]
+
 
 def intervals(
     metrics: Sequence[Metric], systems: Sequence[ScoreColumns], statistics: Resampling
@@ -69,49 +71,61 @@ def against_first(
 ) -> list[Comparison | None]:
     """Each system against the first, on the instances where both have the metric; None for the first itself.
 
-    p-values are adjusted over the whole list (Holm).
+    p-values are adjusted over all pairs of systems (Holm), not only over those with the first: which system
+    is first was chosen by looking at the same data.
     """
     if not systems or metric.scheme != CLUSTER:
         return [None] * len(systems)
     scored = [
-        [name for name, there in zip(one.ids, one.present(metric), strict=True) if there] for one in systems
+        {name for name, there in zip(one.ids, one.present(metric), strict=True) if there} for one in systems
     ]
-    best = set(scored[0])
-    alike: dict[tuple[str, ...], list[int]] = {}
+    tests = _all_pairs(metric, systems, scored, statistics)
+    adjusted = dict(zip(tests, holm([test.p for test in tests.values()]), strict=True))
+    comparisons: list[Comparison | None] = [None]
     for index in range(1, len(systems)):
-        alike.setdefault(tuple(name for name in scored[index] if name in best), []).append(index)
-    tests: dict[int, PairedTest] = {}
-    for ids, members in alike.items():
+        shared = len(scored[0] & scored[index])
+        comparisons.append(
+            _comparison(
+                metric,
+                tests[index, 0],
+                adjusted[index, 0],
+                shared,
+                len(scored[0]) - shared,
+                len(scored[index]) - shared,
+            )
+        )
+    return comparisons
+
+
+def _all_pairs(
+    metric: Metric, systems: Sequence[ScoreColumns], scored: Sequence[set[str]], statistics: Resampling
+) -> dict[Pair, PairedTest]:
+    """The test of every pair (later, earlier); pairs that share the same instances share one drawing."""
+    alike: dict[tuple[str, ...], list[Pair]] = {}
+    for later in range(1, len(systems)):
+        for earlier in range(later):
+            shared = scored[later] & scored[earlier]
+            alike.setdefault(tuple(sorted(shared)), []).append((later, earlier))
+    tests: dict[Pair, PairedTest] = {}
+    for ids, pairs in alike.items():
         if not ids:
-            tests.update(dict.fromkeys(members, _NO_TEST))
+            tests.update(dict.fromkeys(pairs, _NO_TEST))
             continue
-        columns = [_rows(metric, systems[index], ids) for index in (0, *members)]
+        members = sorted({index for pair in pairs for index in pair})
+        place = {index: number for number, index in enumerate(members)}
+        first = systems[members[0]]
         found = paired_tests(
             metric,
-            columns,
-            [(place, 0) for place in range(1, len(columns))],
-            [systems[0].clusters[row] for row in systems[0].places(ids)],
+            [_rows(metric, systems[index], ids) for index in members],
+            [(place[later], place[earlier]) for later, earlier in pairs],
+            [first.clusters[row] for row in first.places(ids)],
             permutations=statistics.permutations,
             resamples=statistics.resamples,
             level=statistics.level,
             seed=statistics.seed,
         )
-        tests.update(zip(members, found, strict=True))
-    adjusted = dict(zip(tests, holm([test.p for test in tests.values()]), strict=True))
-    comparisons: list[Comparison | None] = [None]
-    for index in range(1, len(systems)):
-        shared = best.intersection(scored[index])
-        comparisons.append(
-            _comparison(
-                metric,
-                tests[index],
-                adjusted[index],
-                len(shared),
-                len(best) - len(shared),
-                len(scored[index]) - len(shared),
-            )
-        )
-    return comparisons
+        tests.update(zip(pairs, found, strict=True))
+    return tests
 
 
 def _rows(metric: Metric, system: ScoreColumns, ids: Sequence[str]) -> NDArray[np.float64]:
@@ -136,6 +150,7 @@ def _comparison(
         permutations=test.permutations,
         instances=shared,
         clusters=test.clusters,
+        differing=test.differing,
         only_best=only_best,
         only_this=only_this,
         text=text,

@@ -127,15 +127,22 @@ def _others(metrics: Sequence[MetricHead], rows: Sequence[SystemRow]) -> Iterato
 
 def _reading(board: Leaderboard) -> Iterator[str]:
     level = f"{100 * board.statistics.level:g}%"
-    yield f"- Brackets hold a {level} interval: how far the value could move with other such instances."
+    yield (
+        f"- Brackets hold a {level} interval for the value over all such instances, judged from which clusters"
+        " happened to be in these data. It leaves out errors of the judge and chance in the model's answers."
+    )
     yield (
         "- The difference is this system minus the best of its table, on the instances that both have scored."
-        " Its p is the chance of a difference at least as large if the two systems were the same; unless it"
-        " is small, these data cannot tell them apart, which does not mean that they are equal."
+        " Before adjustment, p is the chance of a difference at least this large, in either direction, if a"
+        " coin's toss had decided which of the two systems gave which answers of a cluster. The p shown is"
+        " adjusted for all pairs of systems in the table (Holm). A large p means that these data do not show a"
+        " difference, not that there is none. The brackets of the difference are not adjusted, and may exclude"
+        " 0 where p is large."
     )
     yield (
         "- Scored counts responses with a score, of those asked for. What failed or could not be scored is"
-        " left out of the value and counted under failures; it is never taken as zero."
+        " left out of the value and counted under failures; it is never taken as zero. If what is lost is"
+        " harder than the rest, the value is too high: see the worst case in the notes."
     )
     yield "- Only systems of one table may be compared. ↑ more is better, ↓ less is better."
 
@@ -150,7 +157,7 @@ def _statistics(board: Leaderboard) -> str:
     return (
         f"{text}; paired randomisation test, the two systems swapped within clusters, two-sided,"
         f" {used.permutations:,} random patterns of swaps, or all of them where few clusters differ"
-        f" ({exact} of {len(pairs)} here); p-values adjusted over the comparisons of each table (Holm)."
+        f" ({exact} of {len(pairs)} here); p-values adjusted over all pairs of each table (Holm)."
     )
 
 
@@ -163,8 +170,8 @@ def _reported(found: Reported, board: Leaderboard, citation: str) -> Iterator[st
     yield "## Reported elsewhere"
     yield ""
     yield (
-        "**Not comparable with the tables above**: these are the numbers that the paper reports, with other"
-        " judges and other versions of the data." + (f" Source: {escape(source)}." if source else "")
+        "**Not comparable with the tables above**: these are the numbers that the paper reports, with another"
+        " judge, and perhaps another version of the data." + (f" Source: {escape(source)}." if source else "")
     )
     if any(one.spread for one in found.row):
         yield "After ± stands the spread that the paper gives."

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from pmbench.core.metric import Metric
 from pmbench.leaderboard.table import SystemRow, Table, bare
-
-FEW_CLUSTERS = 10
+from pmbench.stats.bootstrap import FEW_CLUSTERS
 
 
 def notes(table: Table, metrics: Sequence[Metric]) -> list[str]:
@@ -25,23 +24,23 @@ def notes(table: Table, metrics: Sequence[Metric]) -> list[str]:
 
 def _on_clusters(table: Table) -> Iterator[str]:
     if table.clusters < FEW_CLUSTERS:
-        least = (
-            f" With {_count(table.clusters, 'cluster')} no p-value can be below {2 / 2**table.clusters:.2g}."
-        )
         yield (
-            f"Only {_count(table.clusters, 'cluster')}: intervals from so few are too narrow, and small"
-            " differences cannot be shown."
-            + (least if 2 / 2**table.clusters > 0.001 and len(table.rows) > 1 else "")
+            f"Only {_count(table.clusters, 'cluster')}: intervals from fewer than {FEW_CLUSTERS} are too narrow,"
+            " and small differences cannot be shown."
         )
+    compared = len(table.rows) * (len(table.rows) - 1) // 2
+    for row in table.rows:
+        if row.against is not None and 2 / 2**row.against.differing > 0.05 / compared:
+            yield (
+                f"Row {row.number} differs from row 1 in {_count(row.against.differing, 'cluster')} only, so before"
+                f" adjustment no p can be below {min(1.0, 2 / 2**row.against.differing):.2g}."
+            )
 
 
 def _on_best(table: Table, primary: Metric) -> Iterator[str]:
     if len(table.rows) < 2:
         return
-    yield (
-        "The best was chosen by looking at the same data, so its lead is likely to be somewhat smaller on new"
-        " data."
-    )
+    yield "The best was chosen on these same data: its value and its lead are probably too high."
     if primary.higher_is_better is None:
         yield f"Neither end of {primary.title} is better: rows are in order of value, the first is not best."
 

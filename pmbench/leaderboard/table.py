@@ -63,9 +63,9 @@ class Comparison(msgspec.Struct, frozen=True):
 
     Attributes:
         difference, low, high: this system minus the best, with its paired interval; None where undefined.
-        p: of the paired randomisation test; p_adjusted: after Holm over the table's comparisons.
+        p: of the paired randomisation test; p_adjusted: after Holm over all pairs of the table.
         exact: whether all patterns were tried; permutations: how many were.
-        instances, clusters: that both have scored.
+        instances, clusters: that both have scored; differing: clusters in which the two differ.
         only_best, only_this: instances that one of the two has scored and the other has not.
         text, p_text: difference with interval, and the adjusted p, as shown.
     """
@@ -79,6 +79,7 @@ class Comparison(msgspec.Struct, frozen=True):
     permutations: int
     instances: int
     clusters: int
+    differing: int
     only_best: int
     only_this: int
     text: str

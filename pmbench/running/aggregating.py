@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from pmbench.core.instance import Instance
 from pmbench.core.metric import Metric
 from pmbench.running.columns import ScoreColumns
 from pmbench.running.plan import Plan
@@ -43,9 +44,9 @@ def aggregate(
     scored = [scores[key] for key in keys if key in scores and _is_of(responses.get(key), scores[key])]
     counts = _count(plan, len(keys), answered, scored)
     status, reason = _status(counts, plan.request.max_missing, interrupted)
+    done = Counter([r.id for r in answered if r.status == "failed"] + [record.id for record in scored])
     good = [record for record in scored if record.status == "ok"]
-    lost = counts.failed + counts.missing
-    metrics, clusters = measure(plan.task.metrics, good, lost / plan.request.samples)
+    metrics, clusters = measure(plan.task.metrics, good, done)
     return Results(
         status=status,
         reason=reason,
@@ -61,7 +62,7 @@ def aggregate(
         primary=plan.task.metrics[0].name,
         metrics=metrics,
         counts=counts,
-        slices=_slices(plan.task.metrics, good),
+        slices=_slices(plan, good, done),
         usage={"model": _usage(answered), "judges": _usage(scored)},
         statistics=Statistics(clusters=clusters),
         finished_at=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -69,7 +70,7 @@ def aggregate(
 
 
 def measure(
-    metrics: Sequence[Metric], records: Sequence[ScoreRecord], lost: float = 0.0
+    metrics: Sequence[Metric], records: Sequence[ScoreRecord], done: Mapping[str, int] | None = None
 ) -> tuple[dict[str, MetricResult], int]:
     """Each metric over scores, with its interval, and the number of clusters.
 
@@ -78,7 +79,8 @@ def measure(
     Args:
         metrics: of the task.
         records: scores that are there.
-        lost: instances (samples as fractions) whose score is not there, for the worst and best case.
+        done: samples of each instance, by id, that have a score or never will (failed, missing), for the worst
+            and best case of those that never will.
     """
     results = {metric.name: MetricResult(None) for metric in metrics}
     if not records:
@@ -87,7 +89,7 @@ def measure(
     found = [(metric, columns) for metric in metrics if (columns := scores.of(metric)) is not None]
     sums = [(metric, columns) for metric, columns in found if metric.scheme == "cluster"]
     for (metric, columns), interval in zip(sums, bootstrap_many(sums, scores.clusters), strict=True):
-        worst, best = _bounds(metric, columns, lost)
+        worst, best = _bounds(metric, scores, columns, done or {})
         results[metric.name] = MetricResult(
             _number(interval.value), _number(interval.low), _number(interval.high), worst, best
         )
@@ -98,29 +100,57 @@ def measure(
     return results, len(set(scores.clusters))
 
 
-def _bounds(metric: Metric, columns: NDArray[np.float64], lost: float) -> tuple[float | None, float | None]:
-    """Worst and best value if the lost instances had been worst or best; None without loss or limits."""
-    if not lost or metric.limits is None or columns.shape[1] != 2:
+def _bounds(
+    metric: Metric, scores: ScoreColumns, columns: NDArray[np.float64], done: Mapping[str, int]
+) -> tuple[float | None, float | None]:
+    """Worst and best value if every sample that is lost had been worst or best; None without loss or limits.
+
+    Each instance is the mean over its samples, the lost ones at the limit; the value is the mean over instances.
+    """
+    there = dict(zip(scores.ids, scores.samples(metric).tolist(), strict=True))
+    lost = {name: count - there.get(name, 0.0) for name, count in done.items()}
+    if metric.limits is None or not any(lost.values()):
         return None, None
-    total, count = columns.sum(axis=0)
-    low, high = (float((total + lost * end) / (count + lost)) for end in metric.limits)
+    values = dict(zip(scores.ids, columns[:, 0].tolist(), strict=True))
+
+    def at(end: float) -> float:
+        means = [
+            (values.get(name, 0.0) * there.get(name, 0.0) + lost[name] * end) / count
+            for name, count in done.items()
+        ]
+        return math.fsum(means) / len(means)
+
+    low, high = (at(end) for end in metric.limits)
     return (high, low) if metric.higher_is_better is False else (low, high)
 
 
-def _slices(metrics: Sequence[Metric], records: Sequence[ScoreRecord]) -> dict[str, dict[str, SliceResult]]:
-    labels: dict[str, dict[str, list[ScoreRecord]]] = {}
+def _slices(
+    plan: Plan, records: Sequence[ScoreRecord], done: Mapping[str, int]
+) -> dict[str, dict[str, SliceResult]]:
+    """Each subgroup of this run's instances, those without a score among them."""
+    by_id: dict[str, list[ScoreRecord]] = {}
     for record in records:
-        for name, label in record.slices.items():
-            labels.setdefault(name, {}).setdefault(label, []).append(record)
+        by_id.setdefault(record.id, []).append(record)
+    parts: dict[str, dict[str, list[Instance]]] = {}
+    for instance in plan.chosen:
+        for name, label in instance.slices.items():
+            parts.setdefault(name, {}).setdefault(label, []).append(instance)
     return {
-        name: {label: _slice(metrics, part) for label, part in sorted(parts.items())}
-        for name, parts in sorted(labels.items())
+        name: {label: _slice(plan, members, by_id, done) for label, members in sorted(labels.items())}
+        for name, labels in sorted(parts.items())
     }
 
 
-def _slice(metrics: Sequence[Metric], records: Sequence[ScoreRecord]) -> SliceResult:
-    results, clusters = measure(metrics, records)
-    return SliceResult(len({record.id for record in records}), clusters, results)
+def _slice(
+    plan: Plan,
+    members: Sequence[Instance],
+    by_id: Mapping[str, Sequence[ScoreRecord]],
+    done: Mapping[str, int],
+) -> SliceResult:
+    records = [record for instance in members for record in by_id.get(instance.id, ())]
+    own = {instance.id: done[instance.id] for instance in members if done.get(instance.id)}
+    results, clusters = measure(plan.task.metrics, records, own)
+    return SliceResult(len(members), clusters, sum(own.values()) - len(records), results)
 
 
 def _is_of(response: ResponseRecord | None, score: ScoreRecord) -> bool:

@@ -34,22 +34,26 @@ class ScoreColumns:
     def of(self, metric: Metric) -> NDArray[np.float64] | None:
         """The metric's columns per instance, shape (n, k); None where no instance has its statistics.
 
-        Samples of one instance are averaged first, so that every instance counts once.
+        The samples of one instance that have them are averaged first, so that every instance counts once.
         """
         if not self.present(metric).any():
             return None
         columns = metric.columns(self._stats)
-        samples = np.bincount(self._row, minlength=len(self.ids))
+        samples = np.maximum(self.samples(metric), 1)
         sums = [np.bincount(self._row, weights=column, minlength=len(self.ids)) for column in columns.T]
         return np.stack(sums, axis=1) / samples[:, None]
 
     def present(self, metric: Metric) -> NDArray[np.bool_]:
         """Which instances have the metric's statistics in any sample, shape (n,)."""
+        return self.samples(metric) > 0
+
+    def samples(self, metric: Metric) -> NDArray[np.float64]:
+        """How many samples of each instance have the metric's statistics, shape (n,)."""
         try:
-            by_score = metric.present(self._stats)
+            there = metric.present(self._stats)
         except KeyError:  # no instance has one of them
-            return np.zeros(len(self.ids), dtype=bool)
-        return np.bincount(self._row, weights=by_score, minlength=len(self.ids)) > 0
+            return np.zeros(len(self.ids))
+        return np.bincount(self._row, weights=there, minlength=len(self.ids)).astype(float)
 
     def value(self, metric: Metric) -> float:
         """The metric over all instances; NaN where it is undefined."""

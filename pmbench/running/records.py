@@ -209,13 +209,15 @@ class SliceResult(msgspec.Struct):
     """The metrics of one subgroup.
 
     Attributes:
-        instances: with a score.
-        clusters: that they lie in.
+        instances: in it.
+        clusters: that those with a score lie in.
+        lost: samples of them that never will have a score (failed, missing).
         metrics: by name.
     """
 
     instances: int
     clusters: int
+    lost: int
     metrics: dict[str, MetricResult]
 
 

@@ -17,6 +17,7 @@ from pmbench.core.metric import Metric
 from pmbench.stats.clusters import Floats, block_rows, cluster_sums, ordered_sums, require_cluster_scheme
 
 __all__ = [
+    "FEW_CLUSTERS",
     "RESAMPLES",
     "Interval",
     "bootstrap_interval",
@@ -26,6 +27,11 @@ __all__ = [
 ]
 
 RESAMPLES = 10_000
+
+FEW_CLUSTERS = 50
+"""Below this many clusters percentile intervals are too narrow: in simulations nominal 95% intervals hold the
+truth in about 87% of datasets of 8 clusters, 89% of 12, 92% of 24, 94% of 50 (`benchmarks/interval_coverage.py`)."""
+
 _STREAM = 1  # a stream of its own, so that no other draw with the same seed goes in step with this one
 
 
@@ -34,7 +40,8 @@ class Interval(msgspec.Struct, frozen=True):
 
     Attributes:
         value: the metric on the data themselves; NaN where it is undefined.
-        low, high: bounds; NaN where there are fewer than two clusters or no resample has a value.
+        low, high: bounds; NaN where there are fewer than two clusters or no resample has a value. Where every
+            cluster is at one of the metric's limits, see `at_a_limit`.
         clusters: how many clusters were resampled.
         resamples: how many resamples were drawn.
         undefined: how many of them had no value and are not in the percentiles.
@@ -104,6 +111,8 @@ def bootstrap_many(
     for (metric, table), drawn in zip(sums, values, strict=True):
         low, high, undefined = percentiles(drawn, count, level)
         value = float(metric.value(table.sum(axis=0)))
+        if low == high == value and metric.limits is not None and value in metric.limits:
+            low, high = at_a_limit(value, metric.limits, count, level)
         found.append(Interval(value, low, high, count, resamples, undefined))
     return found
 
@@ -143,6 +152,19 @@ def percentiles(drawn: Floats, clusters: int, level: float = 0.95) -> tuple[floa
         return float("nan"), float("nan"), undefined
     low, high = np.quantile(defined, [(1 - level) / 2, (1 + level) / 2])
     return float(low), float(high), undefined
+
+
+def at_a_limit(
+    value: float, limits: tuple[float, float], clusters: int, level: float = 0.95
+) -> tuple[float, float]:
+    """Interval where every cluster is at one end of what is possible, so that no resample shows any spread.
+
+    Exact for a share of 0 or n among n independent instances (Clopper & Pearson 1934, two-sided); the clusters
+    stand for the instances.
+    """
+    low, high = limits
+    reach = (high - low) * (1 - ((1 - level) / 2) ** (1 / clusters))
+    return (low, low + reach) if value == low else (high - reach, high)
 
 
 def _weights(clusters: int, resamples: int, seed: int, rows: int) -> Iterator[Floats]:

@@ -39,6 +39,7 @@ class PairedTest(msgspec.Struct, frozen=True):
         clusters: how many clusters the instances form.
         low, high: percentile bootstrap interval of the difference, the systems resampled together.
         undefined: patterns without a difference. They count as at least as extreme, so that they never help.
+        differing: clusters in which the two systems differ; with d of them no p can be below 2 / 2^d.
     """
 
     difference: float
@@ -49,6 +50,7 @@ class PairedTest(msgspec.Struct, frozen=True):
     low: float
     high: float
     undefined: int = 0
+    differing: int = 0
 
 
 def paired_test(
@@ -119,16 +121,19 @@ def paired_tests(
     drawn = resampled_values([(metric, table) for table in sums], resamples=resamples, seed=seed, block=block)
     swaps = _swapped(metric, [(sums[a], sums[b]) for a, b in pairs], permutations, seed, block)
     found = []
-    for (a, b), (difference, p, exact, tried, undefined) in zip(pairs, swaps, strict=True):
+    for (a, b), (difference, p, exact, tried, undefined, differing) in zip(pairs, swaps, strict=True):
         low, high, _ = percentiles(drawn[a] - drawn[b], count, level)
-        found.append(PairedTest(difference, p, exact, tried, count, low, high, undefined))
+        found.append(PairedTest(difference, p, exact, tried, count, low, high, undefined, differing))
     return found
 
 
 def _swapped(
     metric: Metric, pairs: Sequence[tuple[Floats, Floats]], permutations: int, seed: int, block: int | None
-) -> list[tuple[float, float, bool, int, int]]:
-    """(difference, p, exact, patterns tried, undefined) of each pair; random patterns serve all pairs."""
+) -> list[tuple[float, float, bool, int, int, int]]:
+    """(difference, p, exact, patterns tried, undefined, differing clusters) of each pair.
+
+    Random patterns serve all pairs.
+    """
     tallies = [_Tally(metric, a, b) for a, b in pairs]
     drawing = [tally for tally in tallies if tally.defined and not tally.few]
     for tally in tallies:
@@ -143,7 +148,14 @@ def _swapped(
             for index, tally in enumerate(drawing):
                 tally.add(moved[:, index * width : (index + 1) * width])
     return [
-        (tally.difference, tally.p(), tally.few and tally.defined, tally.tried, tally.undefined)
+        (
+            tally.difference,
+            tally.p(),
+            tally.few and tally.defined,
+            tally.tried,
+            tally.undefined,
+            len(tally.moving),
+        )
         for tally in tallies
     ]
 

@@ -6,6 +6,7 @@ passage is found only at word boundaries; the first occurrence counts.
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterable
 from functools import lru_cache
 
@@ -79,14 +80,25 @@ _folded = lru_cache(maxsize=4)(_fold)
 
 
 def _word(letter: str) -> bool:
-    return letter.isalnum() or letter == "_"
+    # A combining mark belongs to the letter before it: "cafe" is not in "café", however its accent is written.
+    return letter.isalnum() or letter == "_" or unicodedata.combining(letter) != 0
+
+
+def _in_number(folded: str, at: int) -> bool:
+    """Whether a position is beside the point or comma of a number: `5 mg` is not in `1.5 mg`."""
+    return any(
+        folded[point] in ".," and folded[point - 1].isdigit() and folded[point + 1].isdigit()
+        for point in (at - 1, at)
+        if 0 < point < len(folded) - 1
+    )
 
 
 def _inside(folded: str, origin: list[int], at: int) -> bool:
     """Whether a position is inside a word, or inside one original letter."""
     if not 0 < at < len(folded):
         return False
-    return origin[at - 1] == origin[at] or (_word(folded[at - 1]) and _word(folded[at]))
+    in_word = _word(folded[at - 1]) and _word(folded[at])
+    return in_word or origin[at - 1] == origin[at] or _in_number(folded, at)
 
 
 def _next_start(folded: str, origin: list[int], at: int) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
@@ -141,7 +142,8 @@ def results(made: Made, task: type[Task], run: str, scoring: str, records: list[
     """Results as the running room works them out."""
     good = [record for record in records if record.status == "ok"]
     lost = len(made.failed | made.missing)
-    metrics, _ = measure(task.metrics, good, float(lost))
+    gone = {f"m{place}": made.samples for place in made.failed}
+    metrics, _ = measure(task.metrics, good, gone | Counter(record.id for record in records))
     kinds = {"timeout": len(made.failed), "unparsed": len(made.missing)}
     counts = Counts(
         dataset=made.dataset,

@@ -145,7 +145,7 @@ def test_reported_numbers_are_set_apart(tmp_path: Path, monkeypatch: pytest.Monk
     text, found = page(tmp_path / "runs", Made(), task=task)
     assert "Reported elsewhere" in found.headings
     assert "**Not comparable with the tables above**" in text
-    assert "other judges and other versions of the data. Source: A paper (2025)." in text
+    assert "another judge, and perhaps another version of the data. Source: A paper (2025)." in text
     assert found.tables[-1] == [
         ["System", "Strategy", "Edit-F1", "theme_f1", "Table", "Note"],
         ["Model | one", "0-shot", "0.500 ± 0.02", "0.61", "Table 4", ""],

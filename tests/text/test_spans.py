@@ -84,3 +84,22 @@ def test_long_drafts() -> None:
     text = "the patient should rest. " * 12_500 + "Finally call us."
     assert find_span(text, "FINALLY call us") == (312_500, 312_515)
     assert find_span("a" * 300_000, "a" * 1000) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "span"),
+    [
+        ("Take 1.5 mg daily.", "5 mg daily"),
+        ("Take 1,500 mg.", "500 mg"),
+        ("Take 1.5 mg.", "take 1"),
+        ("İstanbul", "stanbul"),
+        ("cafe\u0301s", "cafe"),
+    ],
+)
+def test_a_part_of_a_number_or_of_a_letter_is_no_passage(text: str, span: str) -> None:
+    assert find_span(text, span) is None
+
+
+def test_a_number_at_the_end_of_a_sentence_is_a_passage() -> None:
+    assert find_span("Take 5. Then rest.", "take 5") == (0, 6)
+    assert find_span("See 3.", "3.") == (4, 6)
