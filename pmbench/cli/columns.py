@@ -13,7 +13,7 @@ def print_columns(head: Sequence[str], rows: Sequence[Sequence[str]], *, last_wr
 
     The last column is cut into lines where the terminal is too narrow for it.
     """
-    cells = [list(map(_printable, row)) for row in (head, *rows)]
+    cells = [list(map(_one_line, row)) for row in (head, *rows)]
     widths = [max(len(row[i]) for row in cells) for i in range(len(head))]
     room = shutil.get_terminal_size((120, 24)).columns - sum(widths[:-1]) - 2 * (len(head) - 1)
     for number, row in enumerate(cells):
@@ -27,9 +27,13 @@ def print_columns(head: Sequence[str], rows: Sequence[Sequence[str]], *, last_wr
 def _wrapped(text: str, width: int) -> list[str]:
     import textwrap
 
-    return textwrap.wrap(text, width) or [""]
+    return textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False) or [""]
 
 
-def _printable(text: str) -> str:
-    """Control characters would move the cursor or break the line: shown as their escapes."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+def printable(text: str) -> str:
+    """Control characters would move the cursor or change the terminal: shown as their escapes, line ends kept."""
+    return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)
+
+
+def _one_line(text: str) -> str:
+    return printable(text).replace("\n", "\\n")

@@ -18,12 +18,27 @@ if TYPE_CHECKING:
 )
 @click.option("--include-incomplete", is_flag=True, help="Also runs that are incomplete; their rows say so.")
 @click.option(
+    "--max-missing",
+    type=click.FloatRange(0, 1),
+    default=0.01,
+    show_default=True,
+    help="Leave out runs with a greater share without a score, whatever they allowed themselves.",
+)
+@click.option(
     "--resamples", type=click.IntRange(100), default=10_000, show_default=True, help="Of the bootstrap."
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="Of the bootstrap and the tests.")
+@click.option(
+    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the bootstrap and the tests."
+)
 @click.option("--runs", "folder", help="The runs folder. Default: PMBENCH_RUNS, or runs.")
 def leaderboard(
-    name: str, file: str | None, include_incomplete: bool, resamples: int, seed: int, folder: str | None
+    name: str,
+    file: str | None,
+    include_incomplete: bool,
+    max_missing: float,
+    resamples: int,
+    seed: int,
+    folder: str | None,
 ) -> None:
     """Set the runs of a task side by side, with intervals and paired tests.
 
@@ -38,7 +53,13 @@ def leaderboard(
 
     task = load_task(name)
     statistics = Resampling(resamples=resamples, permutations=resamples, seed=seed)
-    board = make(task, runs_folder(folder), include_incomplete=include_incomplete, statistics=statistics)
+    board = make(
+        task,
+        runs_folder(folder),
+        include_incomplete=include_incomplete,
+        max_missing=max_missing,
+        statistics=statistics,
+    )
     text = render_markdown(board, task)
     if file == "-":
         click.echo(text, nl=False)
@@ -93,7 +114,7 @@ def _print_table(board: Leaderboard, table: Table) -> None:
         "minus the best",
         "p",
         "n",
-        "failures",
+        "lost or odd",
         "judges",
     )
     shown = Rich(box=None, pad_edge=False, header_style="bold")

@@ -113,6 +113,9 @@ def _plugins() -> dict[str, Any]:
 
 
 def _complain(error: click.ClickException) -> int:
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        click.echo(error.format_message(), err=True)
+        return 2
     usage = getattr(error, "ctx", None)
     click.echo(f"Error: {' '.join(error.format_message().split())}", err=True)
     if usage is not None:

@@ -21,7 +21,12 @@ if TYPE_CHECKING:
 @click.option(
     "-d", "--data", help="demo, a file or folder, or hub:ORG/NAME. Default: the task's hub dataset."
 )
-@click.option("-c", "--columns", help="Which column is which: message=msg,chart=ehr,response=reply.")
+@click.option(
+    "-c",
+    "--columns",
+    multiple=True,
+    help="Which column is which: message=msg,chart=ehr,response=reply. Repeatable; a comma in a name is \\,",
+)
 @click.option(
     "--sensitivity",
     type=click.Choice(["public", "deidentified", "phi"]),
@@ -84,7 +89,7 @@ def _requests(
     *,
     task: str,
     model: Sequence[str],
-    columns: str | None,
+    columns: Sequence[str],
     strategy: tuple[str, ...],
     options: Sequence[str],
     judges: Sequence[str],
@@ -103,7 +108,7 @@ def _requests(
             task=task,
             model=name,
             runs=runs_folder(runs),
-            columns=parse_columns(columns) if columns else {},
+            columns=parse_columns(",".join(columns)) if columns else {},
             strategy=chosen,
             options=_pairs(options, "-o"),
             judges=_pairs(judges, "--judge"),
@@ -135,16 +140,19 @@ def _print_plan(plan: Plan, *, dry_run: bool) -> None:
         f"task      {plan.task.name} (version {plan.task.version})",
         f"data      {data.source.location}: {len(data.instances)} instances{of}, {data.sensitivity}",
         f"          fingerprint {data.fingerprint[:12]}",
-        f"model     {plan.model.name}: {plan.model.spec}",
+        f"model     {plan.model.name}"
+        + (f": {plan.model.spec}" if str(plan.model.spec) != plan.model.name else ""),
         f"strategy  {plan.strategy_name}",
         *(f"judge     {role}={name}" for role, name in plan.judge_names.items()),
         f"run       {plan.folder.path}",
-        *(f"note      {note}" for note in data.notes),
+        *(f"note      {note}" for note in plan.notes),
     ]
     if dry_run:
         estimate = plan.estimate()
         lines.append(f"requests  {_range(estimate.model)} to the model, {_range(estimate.judges)} to judges")
-        lines.append(f"tokens    about {estimate.prompt_tokens} of input text (four characters a token)")
+        lines.append(
+            f"tokens    about {estimate.prompt_tokens} of input text (four characters a token), prompts not counted"
+        )
         lines.append(f"samples   {request.samples} per instance")
     click.echo("\n".join(lines), err=not dry_run)
 
@@ -163,6 +171,7 @@ def _carry_out(plan: Plan, *, quiet: bool) -> Outcome:
     console = terminal.output()
     results = outcome.results
     terminal.print_metrics(console, plan.task.metrics, results)
+    terminal.print_cautions(console, plan.task.cautions(results.judges))
     console.print(terminal.status_text(results))
     console.print(terminal.counts_line(results), markup=False)
     for line in terminal.usage_lines(results.usage):
@@ -172,11 +181,22 @@ def _carry_out(plan: Plan, *, quiet: bool) -> Outcome:
     )
     if outcome.cut:
         console.print(f"The embedder cut off {outcome.cut} texts at its limit of tokens.", style="yellow")
+    if results.counts.truncated:
+        console.print(
+            f"{results.counts.truncated} answers were cut off; --max-tokens raises the limit.", style="yellow"
+        )
+    if outcome.kept:
+        console.print(
+            "The file below keeps the results of more instances that were there before.", style="yellow"
+        )
     console.print(f"results: {outcome.folder / 'results.json'}", markup=False, soft_wrap=True)
-    if results.status == "incomplete":
+    if results.counts.pending:
         console.print("To go on, give the same command again.", markup=False)
-        if results.counts.failed or results.counts.missing:
-            console.print("To try again what failed, add --retry-failed.", markup=False)
+    elif results.status == "incomplete":
+        console.print(
+            "To try again what failed, add --retry-failed; to allow that much, add --max-missing SHARE.",
+            markup=False,
+        )
     return outcome
 
 

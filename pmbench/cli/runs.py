@@ -22,14 +22,17 @@ def runs(task: str | None, folder: str | None) -> None:
             line.task,
             line.model,
             line.strategy,
+            line.data,
             line.judges,
-            line.status,
             line.scored,
             line.primary,
+            line.status,
         )
         for line in overview(where, task)
     ]
     if not rows:
         click.echo(f"No runs in {where}.")
         return
-    print_columns(("run", "task", "model", "strategy", "judges", "status", "scored", "primary metric"), rows)
+    print_columns(
+        ("run", "task", "model", "strategy", "data", "judges", "scored", "primary metric", "status"), rows
+    )

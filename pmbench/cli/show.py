@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from pmbench.cli.columns import print_columns, printable
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -17,11 +19,20 @@ if TYPE_CHECKING:
 @click.argument("name", metavar="RUN")
 @click.option("-i", "--instance", help="Show this instance: the response and how it was scored.")
 @click.option("--sample", type=int, default=0, show_default=True, help="Number of the sample to show.")
-@click.option("--scoring", help="Beginning of the digest of a scoring. Default: the newest.")
+@click.option("--instances", is_flag=True, help="List every instance with its own value, the worst first.")
+@click.option(
+    "--scoring", help="Beginning of the digest of a scoring. Default: the one of the most instances."
+)
 @click.option("--slices", is_flag=True, help="Also the primary metric of every subgroup.")
 @click.option("--runs", "folder", help="The runs folder. Default: PMBENCH_RUNS, or runs.")
 def show(
-    name: str, instance: str | None, sample: int, scoring: str | None, slices: bool, folder: str | None
+    name: str,
+    instance: str | None,
+    sample: int,
+    instances: bool,
+    scoring: str | None,
+    slices: bool,
+    folder: str | None,
 ) -> None:
     """Show one run. RUN is a folder, or a unique beginning of a run's digest."""
     from pmbench.cli import terminal
@@ -32,6 +43,9 @@ def show(
     if instance is not None:
         _show_instance(run, instance, sample)
         return
+    if instances:
+        _list_instances(run)
+        return
     console = terminal.output()
     _show_record(console, run)
     if run.results is None:
@@ -39,12 +53,15 @@ def show(
         return
     task = run.task()
     terminal.print_metrics(console, task.metrics, run.results)
+    terminal.print_cautions(console, task.cautions(run.results.judges))
     console.print(terminal.status_text(run.results))
     console.print(terminal.counts_line(run.results), markup=False)
     for line in terminal.usage_lines(run.results.usage):
         console.print(line, markup=False)
     if slices and run.results.slices:
         _show_slices(console, run, run.results)
+    if run.others:
+        console.print(f"other scorings of it: {', '.join(run.others)} (see --scoring)", markup=False)
     console.print(f"folder: {run.folder.path}", markup=False, soft_wrap=True)
 
 
@@ -94,14 +111,38 @@ def _show_instance(run: StoredRun, instance: str, sample: int) -> None:
 
     from pmbench.running.reading import read_instance
 
-    record, remark = read_instance(run, instance, sample)
+    record, remarks = read_instance(run, instance, sample)
     view = next(iter(run.task().views.values()), None)
-    if remark:
+    for remark in remarks:
         click.echo(remark, err=True)
     if view is not None and record.instance.inputs and record.score is not None:
-        click.echo(view(record))
+        _print_markdown(view(record))
         return
     if record.response is not None:
-        click.echo(record.response.text)
+        click.echo(printable(record.response.text))
     if record.score is not None:
         click.echo(msgspec.json.format(msgspec.json.encode(record.score), indent=2).decode())
+
+
+def _print_markdown(text: str) -> None:
+    """Rendered on a terminal, as it is in a pipe or file."""
+    from rich.markdown import Markdown
+
+    from pmbench.cli import terminal
+
+    console = terminal.output()
+    if console.is_terminal:
+        console.print(Markdown(printable(text)))
+    else:
+        click.echo(printable(text))
+
+
+def _list_instances(run: StoredRun) -> None:
+    from pmbench.running.reading import instance_values
+
+    primary = run.task().metrics[0]
+    rows = [
+        (name, "–" if value is None else primary.shown(value), odd)
+        for name, value, odd in instance_values(run)
+    ]
+    print_columns(("instance", primary.name, "remark"), rows)

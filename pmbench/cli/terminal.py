@@ -108,6 +108,12 @@ def print_metrics(console: Console, metrics: Sequence[Metric], results: Results)
         print_few(console, results.statistics.clusters)
 
 
+def print_cautions(console: Console, cautions: Sequence[str]) -> None:
+    """What is known of the judges, under the numbers that they made."""
+    for caution in cautions:
+        console.print(caution, style="yellow", markup=False, soft_wrap=True)
+
+
 def print_few(console: Console, clusters: int) -> None:
     """Say so where there are few clusters."""
     from pmbench.stats.bootstrap import FEW_CLUSTERS

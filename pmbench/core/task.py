@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, get_args
 
 import msgspec
 
@@ -103,6 +103,7 @@ class JudgeRole:
         build: makes the judge.
         help: what the role decides.
         default: `embedded`, or the name of a model.
+        caution: what its own deterministic method is known not to see; stands under every result made with it.
         needs: what a model must offer to take the role.
         requests: fewest and most requests to a model for one instance, given its target; for estimates.
     """
@@ -110,6 +111,7 @@ class JudgeRole:
     build: Callable[[JudgeParts], Judge]
     help: str
     default: str = EMBEDDED
+    caution: str = ""
     needs: frozenset[str] = frozenset({"chat"})
     requests: Callable[[Instance], tuple[int, int]] = field(default=lambda _instance: (1, 1))
 
@@ -177,9 +179,26 @@ class Task:
         try:
             return msgspec.convert(dict(pairs), cls.options, strict=False)
         except msgspec.ValidationError as error:
+            what, _, place = str(error).partition(" - at ")
+            name = place.strip("`$.")
+            choices = next(
+                (get_args(f.type) for f in msgspec.structs.fields(cls.options) if f.name == name), ()
+            )
+            needed = f"it must be {' or '.join(map(str, choices))}" if choices else what
             raise ConfigError(
-                f"{error}", where=f"option of {cls.name}", remedy=f"See: pmbench tasks {cls.name}"
+                needed, where=f"option {name} of {cls.name}", remedy=f"See: pmbench tasks {cls.name}"
             ) from None
+
+    @classmethod
+    def cautions(cls, judges: Mapping[str, str]) -> list[str]:
+        """What a reader of results has to know of the judges that made them, by role and name."""
+        told = []
+        for role, name in judges.items():
+            if name != EMBEDDED:
+                told.append(f"How well {name} agrees with people as judge of {role} was not measured here.")
+            elif role in cls.judges and cls.judges[role].caution:
+                told.append(cls.judges[role].caution)
+        return told
 
     def strategy(self, name: str | None = None) -> tuple[str, Strategy]:
         """The strategy of that name, or the default one, with its name."""

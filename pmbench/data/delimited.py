@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from itertools import count
 
 from pmbench.core.dataset import Row
+from pmbench.core.delimiter import separator
 from pmbench.core.errors import DataError
 from pmbench.data.columns import name_shown
 
@@ -15,14 +16,18 @@ _LONGEST_FIELD = 2**31 - 1
 """Characters; the most that the csv module takes on every platform."""
 
 
+_HEAD = 65_536
+"""Bytes in which the header is looked for."""
+
+
 def read_csv(data: bytes, shown: str) -> list[Row]:
-    """Rows of comma-separated text.
+    """Rows of comma-separated text, or of text separated by semicolons or tabs if its header is.
 
     Raises:
         DataError: broken quoting, a record of another length than the header, columns of one name.
         UnicodeDecodeError: not UTF-8.
     """
-    return _read(data, shown, ",")
+    return _read(data, shown, separator(data[:_HEAD].decode("utf-8-sig", errors="replace")))
 
 
 def read_tsv(data: bytes, shown: str) -> list[Row]:

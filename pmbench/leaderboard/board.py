@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -38,6 +38,7 @@ def leaderboard(
     runs: Path,
     *,
     include_incomplete: bool = False,
+    max_missing: float = 1.0,
     statistics: Resampling = DEFAULT,
 ) -> Leaderboard:
     """Set the runs of a task side by side.
@@ -46,6 +47,8 @@ def leaderboard(
         task: whose runs; its metrics are the columns.
         runs: the runs folder.
         include_incomplete: also take incomplete runs; their rows say so.
+        max_missing: greatest share of responses without a score of a run that is taken: a system that answers
+            only what it is good at must not come first.
         statistics: how intervals and tests are made.
 
     Raises:
@@ -59,13 +62,19 @@ def leaderboard(
             remedy=f"Run: pmbench run --task {task.name} --model …",
         )
     columns = {id(entry): ScoreColumns(entry.scores) for entry in entries}
-    agreeing = [entry for entry in entries if _agrees(task.metrics[0], entry, columns[id(entry)], left)]
+    agreeing = [
+        entry
+        for entry in entries
+        if (include_incomplete or _whole(entry, max_missing, left))
+        and _agrees(task.metrics[0], entry, columns[id(entry)], left)
+    ]
     tables = [
         _table(
             task.metrics,
             group,
             [columns[id(entry)] for entry in group.entries],
             statistics,
+            task.cautions,
         )
         for group in comparable(agreeing, task.version)
     ]
@@ -78,6 +87,19 @@ def leaderboard(
         left_out=sorted(left, key=lambda one: one.where),
         statistics=statistics,
     )
+
+
+def _whole(entry: Entry, max_missing: float, left: list[LeftOut]) -> bool:
+    """Whether enough of its responses have a score; if not, the run is left out with the reason."""
+    counts = entry.results.counts
+    lost = counts.failed + counts.missing
+    if lost <= max_missing * counts.samples:
+        return True
+    reason = (
+        f"{lost} of {counts.samples} responses have no score; --max-missing or --include-incomplete takes it"
+    )
+    left.append(LeftOut(entry.where, reason))
+    return False
 
 
 def _agrees(metric: Metric, entry: Entry, columns: ScoreColumns, left: list[LeftOut]) -> bool:
@@ -102,6 +124,7 @@ def _table(
     group: Group,
     columns: Sequence[ScoreColumns],
     statistics: Resampling,
+    cautions: Callable[[Mapping[str, str]], list[str]],
 ) -> Table:
     primary = metrics[0]
     found = intervals(metrics, columns, statistics)
@@ -133,7 +156,7 @@ def _table(
         rows=rows,
         notes=[],
     )
-    return msgspec.structs.replace(table, notes=notes(table, metrics))
+    return msgspec.structs.replace(table, notes=[*cautions(head.results.judges), *notes(table, metrics)])
 
 
 def _row(

@@ -94,7 +94,7 @@ def _main(primary: MetricHead, rows: Sequence[SystemRow]) -> Iterator[str]:
     """The table of the primary metric: who, how good, how far from the best, and what went wrong."""
     settings = any(one.settings for one in rows)
     heads = ["#", "System", "Strategy", *(["Settings"] if settings else []), _heading(primary)]
-    heads += ["Difference to the best", "p (Holm)", "Scored", "Failures", "Judges"]
+    heads += ["Difference to the best", "p (Holm)", "Scored", "Lost or odd", "Judges"]
     sides = [RIGHT, LEFT, LEFT, *([LEFT] if settings else []), *[RIGHT] * 4, LEFT, LEFT]
     yield row(heads)
     yield row(sides)
@@ -141,7 +141,8 @@ def _reading(board: Leaderboard) -> Iterator[str]:
     )
     yield (
         "- Scored counts responses with a score, of those asked for. What failed or could not be scored is"
-        " left out of the value and counted under failures; it is never taken as zero. If what is lost is"
+        " left out of the value and counted beside it as failed or missing; it is never taken as zero. Answers"
+        " that are empty, refuse or were cut off are scored as they are, and counted too. If what is lost is"
         " harder than the rest, the value is too high: see the worst case in the notes."
     )
     yield "- Only systems of one table may be compared. ↑ more is better, ↓ less is better."

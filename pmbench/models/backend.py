@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
@@ -85,6 +85,10 @@ class Backend(ABC):
     @abstractmethod
     def identity(self) -> Mapping[str, str]:
         """What decides its answers: engine, version, SHA-256 or revision, options. Loads nothing."""
+
+    def coverage(self, ids: Iterable[str]) -> tuple[list[str], list[str]]:
+        """For recorded answers: ids that have none, and recorded ids that are not among these. Else nothing."""
+        return [], []
 
     async def open(self) -> None:  # noqa: B027 - many backends have nothing to open
         """Load or connect. Called once, before the first request that the store cannot answer."""

@@ -92,6 +92,8 @@ def find_preset(name: str) -> Preset:
         remedy = "See: pmbench models"
         if name.endswith(".gguf"):
             remedy = f"For a file write llama-cpp:{name}"
+        elif name.endswith((".jsonl", ".csv", ".tsv")):
+            remedy = f"For recorded answers write replay:{name}"
         raise UnknownName("model", name, known, remedy=remedy)
     return known[name]
 

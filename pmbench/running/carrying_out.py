@@ -33,6 +33,7 @@ class Outcome:
         interrupted: whether it was stopped by the user.
         asked: requests that this process made to models and judges, retries included (recorded answers are
             not asked for); stored: answers taken from the store.
+        kept: whether `results.json` keeps the results of more instances, made before.
         cut: texts that the embedder cut off at its limit in this process.
         folder: the folder of the scores.
     """
@@ -41,6 +42,7 @@ class Outcome:
     interrupted: bool
     asked: int
     stored: int
+    kept: bool
     cut: int
     folder: Path
 
@@ -75,11 +77,13 @@ async def _phases(plan: Plan, progress: Progress) -> Outcome:
         await _quietly(plan.close)
     results = aggregate(plan, responses, scores, interrupted=interrupted)
     models = (plan.model, *plan.judge_models.values())
+    kept = _write_results(plan, results)
     return Outcome(
-        results=_write_results(plan, results),
+        results=results,
         interrupted=interrupted,
         asked=sum(model.requests for model in models if model.backend.keeps),
         stored=sum(model.answered_from_store for model in models),
+        kept=kept,
         cut=plan.embedder.truncated if plan.embedder else 0,
         folder=plan.folder.scores(plan.scoring_digest),
     )
@@ -151,8 +155,8 @@ def _put_aside(folder: RunFolder, number: int) -> None:
                 source.rename(earlier / name)
 
 
-def _write_results(plan: Plan, results: Results) -> Results:
-    """Write `results.json` and `scoring.json`, unless they already say the same or of more instances."""
+def _write_results(plan: Plan, results: Results) -> bool:
+    """Write `results.json` and `scoring.json`, unless they say the same; whether they keep more instances."""
     folder = plan.folder.scores(plan.scoring_digest)
     path = folder / RESULTS
     if path.exists():
@@ -161,10 +165,10 @@ def _write_results(plan: Plan, results: Results) -> Results:
         except StorageError:
             old = None
         if old is not None and msgspec.structs.replace(old, finished_at=results.finished_at) == results:
-            return old
+            return False
         if old is not None and old.counts.instances > results.counts.instances:
             # A part of the instances (`--limit`) does not take the place of more that were done before.
-            return results
+            return True
     write_json(folder / SCORING, plan.scoring)
     write_json(path, results)
-    return results
+    return False

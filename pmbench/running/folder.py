@@ -256,6 +256,11 @@ def find_run(runs: Path, name: str) -> RunFolder:
     found = [run for run in all_runs(runs) if run.path.name.rpartition("-")[2].startswith(name.lower())]
     if len(found) == 1:
         return found[0]
+    if found and len({run.path.name.rpartition("-")[2] for run in found}) == 1:
+        folders = ", ".join(str(run.path) for run in found)
+        raise StorageError(
+            f"{name!r} is one run under {len(found)} names of its model", remedy=f"Give a folder: {folders}"
+        )
     if found:
         names = ", ".join(run.path.name.rpartition("-")[2] for run in found[:8])
         raise StorageError(

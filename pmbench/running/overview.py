@@ -9,7 +9,7 @@ from pathlib import Path
 from pmbench.core.errors import StorageError
 from pmbench.running.carrying_out import RESULTS
 from pmbench.running.folder import RunFolder, all_runs, read_json
-from pmbench.running.records import Results
+from pmbench.running.records import Results, RunRecord
 
 
 @dataclass(frozen=True)
@@ -20,6 +20,7 @@ class Line:
     task: str
     model: str
     strategy: str
+    data: str = ""
     judges: str = ""
     status: str = "not scored"
     scored: str = ""
@@ -46,23 +47,29 @@ def _lines(run: RunFolder) -> Iterator[Line]:
     asked = record.asked
     folders = run.scorings()
     if not folders:
-        yield Line(digest, asked.task, record.model, asked.strategy)
+        yield Line(digest, asked.task, record.model, asked.strategy, Path(record.data.location).name)
     for folder in folders:
         try:
             found = read_json(folder / RESULTS, Results)
         except StorageError as error:
-            yield Line(digest, asked.task, record.model, asked.strategy, status=f"unreadable: {error}")
+            status = f"unreadable: {error}"
+            yield Line(digest, asked.task, record.model, asked.strategy, status=status)
             continue
         yield Line(
             digest,
             asked.task,
             record.model,
             asked.strategy,
+            Path(record.data.location).name + _options(record),
             ", ".join(f"{role}={name}" for role, name in found.judges.items()),
             found.status,
             f"{found.counts.scored}/{found.counts.samples}",
             _primary(found),
         )
+
+
+def _options(record: RunRecord) -> str:
+    return "".join(f" {name}={value}" for name, value in record.asked.options.items())
 
 
 def _primary(results: Results) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from pmbench.data.loading import Dataset, load
 from pmbench.models.catalogue import open_model
 from pmbench.models.embedder import LocalEmbedder, open_embedder
 from pmbench.models.facade import FacadeModel, Sampling
+from pmbench.models.presets import presets
 from pmbench.models.store import CompletionStore
 from pmbench.running.folder import RunFolder, folder_for, make_folder
 from pmbench.running.recorded import RECORDED, Recorded
@@ -65,6 +66,7 @@ class Plan:
         dataset: all instances; chosen: those of this run.
         model, judge_models, embedder: opened lazily, at their first request.
         judges: by role; judge_names: what the user called them.
+        notes: lines for the user on data and model.
         asked, scoring: what decides responses and scores; run_digest, scoring_digest: their SHA-256.
     """
 
@@ -83,6 +85,7 @@ class Plan:
     scoring: Scoring
     folder: RunFolder
     store: CompletionStore
+    notes: list[str]
 
     @property
     def run_digest(self) -> str:
@@ -169,6 +172,7 @@ def make_plan(request: RunRequest) -> Plan:
 def _resolve(request: RunRequest, task: Task, dataset: Dataset, store: CompletionStore) -> Plan:
     sampling = Sampling(request.max_tokens, request.temperature, request.seed)
     model = open_model(request.model, store=store, sampling=sampling, columns=dataset.column)
+    notes = _coverage(model, dataset)
     strategy_name, strategy = _strategy(task, request.strategy, model)
     _check_needs(f"strategy {strategy_name}", strategy.needs - {"embed"}, model)
     judge_names = {role: request.judges.get(role, part.default) for role, part in task.judges.items()}
@@ -219,7 +223,35 @@ def _resolve(request: RunRequest, task: Task, dataset: Dataset, store: Completio
         scoring=scoring,
         folder=folder,
         store=store,
+        notes=[*dataset.notes, *notes],
     )
+
+
+def _coverage(model: FacadeModel, dataset: Dataset) -> list[str]:
+    """Notes on recorded answers that do not fit the dataset.
+
+    Raises:
+        ConfigError: none of them does.
+    """
+    ids = [instance.id for instance in dataset.instances]
+    missing, surplus = model.backend.coverage(ids)
+    if len(missing) == len(ids):
+        raise ConfigError(
+            f"none of its ids is in the data: it has {_few(surplus)}, the data have {_few(ids)}",
+            where=f"model {model.name}",
+            remedy="Say which column holds the ids: --columns id=… for the data, replay:FILE?id=… for the answers",
+        )
+    notes = []
+    if missing:
+        notes.append(f"{len(missing)} of {len(ids)} instances have no recorded answer: {_few(missing)}")
+    if surplus:
+        notes.append(f"{len(surplus)} recorded answers belong to no instance: {_few(surplus)}")
+    return notes
+
+
+def _few(ids: Sequence[str]) -> str:
+    shown = ", ".join(repr(name[:40]) for name in ids[:3])
+    return f"{shown}, …" if len(ids) > 3 else shown or "none"
 
 
 def strategies_of(task: type[Task], names: tuple[str, ...]) -> list[str | None]:
@@ -253,16 +285,17 @@ def _strategy(task: Task, name: str | None, model: FacadeModel) -> tuple[str, St
 
 
 def _check_numbers(request: RunRequest) -> None:
-    checks = {
-        "--limit": request.limit is None or request.limit >= 1,
-        "--samples": request.samples >= 1,
-        "--max-tokens": request.max_tokens is None or request.max_tokens >= 1,
-        "--temperature": request.temperature is None or 0 <= request.temperature <= 10,
-        "--max-missing": 0 <= request.max_missing <= 1,
-    }
-    for option, fine in checks.items():
+    checks = [
+        ("--limit", "1 or more", request.limit is None or request.limit >= 1),
+        ("--samples", "1 or more", request.samples >= 1),
+        ("--max-tokens", "1 or more", request.max_tokens is None or request.max_tokens >= 1),
+        ("--temperature", "from 0 to 10", request.temperature is None or 0 <= request.temperature <= 10),
+        ("--max-missing", "from 0 to 1", 0 <= request.max_missing <= 1),
+        ("--seed", "from 0 to 2147483647", 0 <= request.seed < 2**31),
+    ]
+    for option, needed, fine in checks:
         if not fine:
-            raise ConfigError("the number is out of range", where=option, remedy="See: pmbench run --help")
+            raise ConfigError(f"it must be {needed}", where=option)
     if request.samples > 1 and request.temperature == 0:
         raise ConfigError(
             "several samples at temperature 0 are the same answer again",
@@ -272,9 +305,11 @@ def _check_numbers(request: RunRequest) -> None:
 
 
 def _check_judges(task: Task, judges: Mapping[str, str]) -> None:
-    for role in judges:
+    for role, name in judges.items():
         if role not in task.judges:
             raise UnknownName(f"judge role of {task.name}", role, task.judges)
+        if ":" not in name and name.partition("?")[0] not in (known := {EMBEDDED, *presets()}):
+            raise UnknownName("judge", name, known, remedy="See: pmbench models")
 
 
 def _check_needs(who: str, needs: frozenset[str], model: FacadeModel) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from pmbench.core.errors import StorageError, UserError
@@ -11,6 +12,7 @@ from pmbench.core.registry import load_task
 from pmbench.core.task import Record, Task
 from pmbench.data.loading import load
 from pmbench.running.carrying_out import RESULTS
+from pmbench.running.columns import ScoreColumns
 from pmbench.running.folder import RunFolder, find_run, read_json, read_lines
 from pmbench.running.judging import SCORES
 from pmbench.running.records import ResponseRecord, Results, RunRecord, ScoreRecord
@@ -18,12 +20,13 @@ from pmbench.running.records import ResponseRecord, Results, RunRecord, ScoreRec
 
 @dataclass(frozen=True)
 class StoredRun:
-    """A run as it lies on disk: its folder, its record, and the results of one scoring if there is one."""
+    """A run as it lies on disk: its folder, its record, the results of one scoring, other scorings."""
 
     folder: RunFolder
     record: RunRecord
     scores: Path | None
     results: Results | None
+    others: list[str] = field(default_factory=list)
 
     def task(self) -> Task:
         """The task with the run's options.
@@ -38,7 +41,7 @@ class StoredRun:
 
 
 def read_run(runs: Path, name: str, scoring: str | None = None) -> StoredRun:
-    """The run that `name` means, with its newest scoring or the one whose digest begins with `scoring`.
+    """The run that `name` means, with the scoring of the most instances or the one that begins with `scoring`.
 
     Raises:
         StorageError: there is no such run or scoring, or more than one.
@@ -53,11 +56,14 @@ def read_run(runs: Path, name: str, scoring: str | None = None) -> StoredRun:
         raise StorageError(f"{len(found)} scorings begin with {scoring!r}", remedy=f"There are: {names}")
     if not found:
         return StoredRun(folder, record, None, None)
-    return StoredRun(folder, record, found[-1], read_json(found[-1] / RESULTS, Results))
+    read = [(path, read_json(path / RESULTS, Results)) for path in found]
+    # Of as many scores the newest: `scorings` is in order of time, and `max` takes the first of equals.
+    path, results = max(reversed(read), key=lambda one: one[1].counts.scored)
+    return StoredRun(folder, record, path, results, [other.name for other in found if other != path])
 
 
-def read_instance(run: StoredRun, instance_id: str, sample: int = 0) -> tuple[Record, str]:
-    """One instance with its response and score, and a remark where the dataset could not be read again.
+def read_instance(run: StoredRun, instance_id: str, sample: int = 0) -> tuple[Record, list[str]]:
+    """One instance with its response and score, and remarks on what is not there and why.
 
     Raises:
         StorageError: the run has nothing of that instance.
@@ -68,11 +74,18 @@ def read_instance(run: StoredRun, instance_id: str, sample: int = 0) -> tuple[Re
         raise StorageError(
             f"no response to the instance {instance_id!r}, sample {sample}",
             where=str(run.folder.responses),
-            remedy="The ids are those of the dataset",
+            remedy=f"There are: {', '.join(repr(name) for name, _ in list(responses)[:3]) or 'none'}, …",
         )
     scores = {(s.id, s.sample): s for s in read_lines(run.scores / SCORES, ScoreRecord)} if run.scores else {}
     score = scores.get((instance_id, sample))
     instance, remark = _instance(run, instance_id)
+    remarks = [remark] if remark else []
+    if response.status == "failed":
+        remarks.append(f"No response: it failed ({response.failure}).")
+    elif score is None:
+        remarks.append("Not scored by these judges yet.")
+    elif score.status == "missing":
+        remarks.append(f"No score: it is missing ({score.failure}).")
     record = Record(
         instance,
         Response(response.text, response.data) if response.status == "ok" else None,
@@ -80,7 +93,26 @@ def read_instance(run: StoredRun, instance_id: str, sample: int = 0) -> tuple[Re
         if score and score.status == "ok"
         else None,
     )
-    return record, remark
+    return record, remarks
+
+
+def instance_values(run: StoredRun) -> list[tuple[str, float | None, str]]:
+    """For each response id, the primary metric of it alone and what is odd about it; the worst first."""
+    primary = run.task().metrics[0]
+    scores = read_lines(run.scores / SCORES, ScoreRecord) if run.scores else []
+    good = {(s.id, s.sample): s for s in scores if s.status == "ok"}
+    lost = {(s.id, s.sample): s.failure for s in scores if s.status == "missing"}
+    rows: list[tuple[str, float | None, str]] = []
+    for key, response in {
+        (r.id, r.sample): r for r in read_lines(run.folder.responses, ResponseRecord)
+    }.items():
+        name = response.id if not response.sample else f"{response.id}, sample {response.sample}"
+        score = good.get(key)
+        value = ScoreColumns([score]).value(primary) if score else math.nan
+        odd = response.failure or lost.get(key, "") or (response.finish if response.finish != "stop" else "")
+        rows.append((name, None if math.isnan(value) else value, odd))
+    sign = -1 if primary.higher_is_better is False else 1
+    return sorted(rows, key=lambda row: (row[1] is not None, sign * (row[1] or 0.0), row[0]))
 
 
 def _instance(run: StoredRun, instance_id: str) -> tuple[Instance, str]:

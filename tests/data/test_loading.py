@@ -176,7 +176,10 @@ class TestColumns:
         refused(write(tmp_path, "a.csv", f"1,{text}\n2,{text}\n"), "characters)", "have a header")
 
     def test_other_separators_are_recognised(self, tmp_path: Path) -> None:
-        refused(write(tmp_path, "a.csv", f"id;message\n1;{SECRET}\n"), "not separated by commas")
+        for mark in (";", "\t"):
+            text = f'id{mark}message\n1{mark}"a, quoted{mark} {SECRET}"\n'
+            found = load(Letters(), str(write(tmp_path, "a.csv", text))).instances
+            assert [(i.id, i.inputs["message"]) for i in found] == [("1", f"a, quoted{mark} {SECRET}")]
 
     def test_slices_are_found_and_numbers_become_text(self, tmp_path: Path) -> None:
         path = lines(

@@ -61,7 +61,7 @@ def test_the_table_has_a_cell_for_everything(tmp_path: Path) -> None:
     main, others = found.tables
     assert main[0] == [
         *["#", "System", "Strategy", "Edit-F1 ↑", "Difference to the best", "p (Holm)"],
-        *["Scored", "Failures", "Judges"],
+        *["Scored", "Lost or odd", "Judges"],
     ]
     assert [line[:3] for line in main[1:]] == [["1", "b", "zero-shot"], ["2", "smollm2-135m", "zero-shot"]]
     assert main[1][4:] == ["–", "–", "23/24", "1 failed (timeout 1)", "content=embedded"]

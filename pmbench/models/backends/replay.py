@@ -10,6 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import msgspec
 
+from pmbench.core.delimiter import separator
 from pmbench.core.digest import canonical_json, digest
 from pmbench.core.errors import ConfigError, DataError, RequestFailed
 from pmbench.core.model import Completion
@@ -19,7 +20,7 @@ from pmbench.models.spec import ModelSpec
 Columns = Callable[[str], Mapping[str, str]]
 """Text by instance id of a column of the run's own data."""
 
-_DELIMITERS = {".csv": ",", ".tsv": "\t"}
+_DELIMITED = (".csv", ".tsv")
 _LINES = (".jsonl", ".ndjson")
 
 
@@ -28,9 +29,11 @@ class ReplayOptions(BackendOptions, frozen=True, forbid_unknown_fields=True):
 
     Attributes:
         column: the column of the answers' text, `text` if not given.
+        id: the column of the instances' ids.
     """
 
     column: str = ""
+    id: str = "id"
 
 
 class Recorded(NamedTuple):
@@ -67,8 +70,10 @@ class Replay(Backend):
     def __init__(self, spec: ModelSpec, options: BackendOptions, columns: Columns | None = None) -> None:
         super().__init__(spec, options)
         self._columns = columns
-        asked = options.column if isinstance(options, ReplayOptions) else ""
-        self._file, self._column = _split(spec.target, asked)
+        if not isinstance(options, ReplayOptions):
+            raise TypeError("options of replay are ReplayOptions")
+        self._file, self._column = _split(spec.target, options.column)
+        self._id = options.id
         self._recorded: dict[str, Recorded] | None = None
         if self._file is None and columns is None:
             raise ConfigError(
@@ -100,7 +105,7 @@ class Replay(Backend):
         """
         if self._recorded is None:
             if self._file is not None:
-                self._recorded = _read(self._file, self._column)
+                self._recorded = _read(self._file, self._column, self._id)
             else:
                 assert self._columns is not None  # see __init__
                 texts = self._columns(self._column)
@@ -147,10 +152,11 @@ def _split(target: str, asked: str) -> tuple[Path | None, str]:
     return path, named or asked or "text"
 
 
-def _read(path: Path, column: str) -> dict[str, Recorded]:
+def _read(path: Path, column: str, id_column: str) -> dict[str, Recorded]:
     kind = path.suffix.lower()
-    if kind in _DELIMITERS:
-        rows = _csv_rows(path, _text(path), _DELIMITERS[kind])
+    if kind in _DELIMITED:
+        text = _text(path)
+        rows = _csv_rows(path, text, separator(text) if kind == ".csv" else "\t")
     elif kind in _LINES:
         rows = _json_rows(path, _text(path))
     else:
@@ -164,7 +170,7 @@ def _read(path: Path, column: str) -> dict[str, Recorded]:
     lines: dict[str, int] = {}
     for line, row in rows:
         where = f"{path}, line {line}"
-        id_ = _id(row, where)
+        id_ = _id(row, id_column, where)
         if id_ in found:
             raise DataError(
                 f"the id {id_!r} stands in line {lines[id_]} already", where=where, remedy="Keep one of them"
@@ -230,13 +236,15 @@ def _csv_rows(path: Path, text: str, delimiter: str) -> Iterator[tuple[int, Mapp
         csv.field_size_limit(limit)
 
 
-def _id(row: Mapping[str, Any], where: str) -> str:
-    id_ = row.get("id")
+def _id(row: Mapping[str, Any], column: str, where: str) -> str:
+    id_ = row.get(column)
     if isinstance(id_, int) and not isinstance(id_, bool):
         return str(id_)
     if not isinstance(id_, str) or not id_:
         raise DataError(
-            "no id", where=where, remedy="Every row needs a column 'id', a text or a whole number"
+            "no id",
+            where=where,
+            remedy=f"Every row needs a column {column!r}, a text or a whole number; another one: ?id=COLUMN",
         )
     return id_
 

@@ -28,5 +28,9 @@ def _requests(instance: Instance) -> tuple[int, int]:
 CONTENT = JudgeRole(
     build=_build,
     help="finds, for each sentence of the clinician's reply, the passage of the draft that says the same",
+    caution=(
+        "The embedded judge does not see another dose, date, side or a negation, nor a dropped condition: a draft"
+        ' that is "usable with no edit" by it may be wrong or unsafe. See the card for its measured agreement.'
+    ),
     requests=_requests,
 )

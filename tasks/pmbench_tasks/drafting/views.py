@@ -13,7 +13,10 @@ _NUMBERED = re.compile(r"^(\s*\d+)([.)])", re.MULTILINE)
 
 def edits_view(record: Record) -> str:
     """The reply's sentences with the passages that match, then the draft, deletions struck through."""
+    slices = ", ".join(f"{name} {label}" for name, label in record.instance.slices.items())
     lines = [f"### {escaped(record.instance.id)}", ""]
+    lines += [escaped(slices), ""] if slices else []
+    lines += ["**The message**", "", *_quoted(escaped(str(record.instance.inputs.get("message", "")))), ""]
     if record.response is None:
         return "\n".join([*lines, "No draft: the model did not answer.", ""])
     if record.score is None or not isinstance(record.score.evidence, dict):
