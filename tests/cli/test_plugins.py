@@ -62,7 +62,7 @@ def test_a_wrong_option_says_which_are_known(pmbench, tmp_path: Path) -> None:
     base = ("run", "-t", "greeting", "-m", "parrot:grey", "-d", "mine.jsonl")
     for option, told in {
         "wrod=dear": "no option of greeting called 'wrod'. Did you mean word?",
-        "word=bye": "option of greeting",
+        "word=bye": "option word of greeting: it must be dear or hello",
         "word": "is not of the form name=value",
     }.items():
         done = pmbench(*base, "-o", option)
