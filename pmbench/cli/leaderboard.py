@@ -48,10 +48,13 @@ def leaderboard(
     from pmbench.core.registry import load_task
     from pmbench.leaderboard.board import leaderboard as make
     from pmbench.leaderboard.markdown import render_markdown
+    from pmbench.leaderboard.page import check_output, write_page
     from pmbench.leaderboard.table import Resampling
     from pmbench.running.plan import runs_folder
 
     task = load_task(name)
+    if file is not None and file != "-":
+        check_output(Path(file))
     statistics = Resampling(resamples=resamples, permutations=resamples, seed=seed)
     board = make(
         task,
@@ -66,16 +69,8 @@ def leaderboard(
         return
     _print(board)
     if file is not None:
-        _write(Path(file), text)
+        write_page(Path(file), text)
         click.echo(f"written: {file}")
-
-
-def _write(path: Path, text: str) -> None:
-    from pmbench.running.folder import storing
-
-    with storing(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
 
 
 def _print(board: Leaderboard) -> None:
@@ -110,7 +105,7 @@ def _print_table(board: Leaderboard, table: Table) -> None:
         "",
         "system",
         "strategy",
-        f"{primary.title} [95% interval]",
+        f"{primary.heading} [95% interval]",
         "minus the best",
         "p",
         "n",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -83,6 +85,10 @@ def group() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit: 0 done, 1 incomplete, 2 the user's error, 130 interrupted."""
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal or pipe that is not UTF-8 gets a question mark for what it cannot show.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
     sys.exit(run(list(sys.argv[1:] if arguments is None else arguments)))
 
 
@@ -90,17 +96,17 @@ def run(arguments: Sequence[str]) -> int:
     """Run the command line and return the exit status."""
     try:
         outcome: Any = group.main(args=list(arguments), prog_name="pmbench", standalone_mode=False)
+        sys.stdout.flush()
     except click.exceptions.Exit as stop:
         return stop.exit_code
+    except SystemExit as stop:
+        # Of click or rich, where the reader of the output has gone; of a plugin's command.
+        return stop.code if isinstance(stop.code, int) else int(bool(stop.code))
     except click.ClickException as error:
         return _complain(error)
     except (click.Abort, KeyboardInterrupt):
         click.echo("Interrupted.", err=True)
         return 130
-    except BrokenPipeError:
-        # The reader of our output has gone (`pmbench runs | head`): nothing is wrong.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
     except Exception as error:  # noqa: BLE001 - the last line of defence: a user never sees a traceback
         return _report(error)
     return outcome if isinstance(outcome, int) else 0
@@ -117,9 +123,8 @@ def _complain(error: click.ClickException) -> int:
         click.echo(error.format_message(), err=True)
         return 2
     usage = getattr(error, "ctx", None)
-    click.echo(f"Error: {' '.join(error.format_message().split())}", err=True)
-    if usage is not None:
-        click.echo(f"See: {usage.command_path} --help", err=True)
+    see = f" See: {usage.command_path} --help" if usage is not None else ""
+    click.echo(f"Error: {' '.join(error.format_message().split())}{see}", err=True)
     return 2
 
 
@@ -131,6 +136,15 @@ def _report(error: Exception) -> int:
     if isinstance(error, UserError):
         click.echo(f"Error: {error}", err=True)
         return error.exit_status
+    if isinstance(error, BrokenPipeError):
+        # The reader of our output has gone (`pmbench runs | head`): nothing is wrong.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    known = _of_the_machine(error)
+    if known:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        click.echo(f"Error: {known}", err=True)
+        return 2
     if os.environ.get("PMBENCH_DEBUG"):
         traceback.print_exception(error)
         return 70
@@ -143,3 +157,13 @@ def _report(error: Exception) -> int:
         err=True,
     )
     return 70
+
+
+def _of_the_machine(error: Exception) -> str:
+    """What the machine refuses, in one line; empty for anything else."""
+    if isinstance(error, MemoryError):
+        return "there is not enough memory for this. Give fewer or shorter rows, or use a larger machine"
+    refused = (errno.ENOSPC, errno.EIO, errno.EBADF)
+    if isinstance(error, OSError) and error.filename is None and error.errno in refused:
+        return f"the output cannot be written ({error.strerror}). What was answered so far is kept"
+    return ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from pmbench.running.carrying_out import Outcome
     from pmbench.running.plan import Plan, RunRequest
 
@@ -67,15 +70,18 @@ def run(json_file: str | None, quiet: bool, dry_run: bool, **asked: Any) -> int:
     """
     from pmbench.running.plan import make_plan
 
+    if json_file:
+        _check_json(json_file, asked)
     outcomes: list[Outcome] = []
-    for request in _requests(**asked):
-        plan = make_plan(request)
+    # All are planned before any is begun: a misspelt second model must not come out after hours of the first.
+    plans = [make_plan(request) for request in _requests(**asked)]
+    for plan in plans:
         if not quiet or dry_run:
             _print_plan(plan, dry_run=dry_run)
         if dry_run:
             plan.store.close()
             continue
-        outcomes.append(_carry_out(plan, quiet=quiet))
+        outcomes.append(_carry_out(plan, quiet=quiet, to_stderr=json_file == "-"))
         if outcomes[-1].interrupted:
             break
     if json_file and outcomes:
@@ -128,6 +134,8 @@ def _pairs(given: Sequence[str], option: str) -> dict[str, str]:
         name, equals, value = text.partition("=")
         if not equals or not name.strip():
             raise ConfigError(f"{text!r} is not of the form name=value", where=option)
+        if name.strip() in pairs:
+            raise ConfigError(f"{name.strip()!r} is given twice", where=option, remedy="Keep one")
         pairs[name.strip()] = value
     return pairs
 
@@ -161,43 +169,63 @@ def _range(ends: tuple[int, int]) -> str:
     return str(ends[0]) if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"
 
 
-def _carry_out(plan: Plan, *, quiet: bool) -> Outcome:
+def _carry_out(plan: Plan, *, quiet: bool, to_stderr: bool) -> Outcome:
     from pmbench.cli import terminal
     from pmbench.running.carrying_out import carry_out
 
     outcome = carry_out(plan, terminal.progress(quiet=quiet))
-    if quiet:
-        return outcome
-    console = terminal.output()
-    results = outcome.results
+    if not quiet:
+        # A reader that has gone must not turn a finished run into a failed one.
+        with contextlib.suppress(BrokenPipeError, SystemExit):
+            _print_outcome(plan, outcome, terminal.output(stderr=to_stderr))
+    return outcome
+
+
+def _print_outcome(plan: Plan, outcome: Outcome, console: Console) -> None:
+    from pmbench.cli import terminal
+
+    results, counts = outcome.results, outcome.results.counts
     terminal.print_metrics(console, plan.task.metrics, results)
     terminal.print_cautions(console, plan.task.cautions(results.judges))
     console.print(terminal.status_text(results))
     console.print(terminal.counts_line(results), markup=False)
     for line in terminal.usage_lines(results.usage):
         console.print(line, markup=False)
-    console.print(
-        f"requests made now: {outcome.asked}; answers taken from the store: {outcome.stored}", markup=False
-    )
-    if outcome.cut:
-        console.print(f"The embedder cut off {outcome.cut} texts at its limit of tokens.", style="yellow")
-    if results.counts.truncated:
-        console.print(
-            f"{results.counts.truncated} answers were cut off; --max-tokens raises the limit.", style="yellow"
-        )
-    if outcome.kept:
-        console.print(
-            "The file below keeps the results of more instances that were there before.", style="yellow"
-        )
+    now = f"requests made now: {outcome.asked}; answers taken from the store: {outcome.stored}"
+    console.print(now, markup=False)
+    hints = {
+        f"The embedder cut off {outcome.cut} texts at its limit of tokens.": outcome.cut,
+        f"{counts.truncated} answers were cut off; --max-tokens raises the limit.": counts.truncated,
+        "The file below keeps the results of more instances that were there before.": outcome.kept,
+    }
+    for hint, holds in hints.items():
+        if holds:
+            console.print(hint, style="yellow", markup=False)
     console.print(f"results: {outcome.folder / 'results.json'}", markup=False, soft_wrap=True)
-    if results.counts.pending:
+    if counts.pending:
         console.print("To go on, give the same command again.", markup=False)
     elif results.status == "incomplete":
-        console.print(
-            "To try again what failed, add --retry-failed; to allow that much, add --max-missing SHARE.",
-            markup=False,
+        told = "To try again what failed, add --retry-failed; to allow that much, add --max-missing SHARE."
+        console.print(told, markup=False)
+
+
+def _check_json(where: str, asked: dict[str, Any]) -> None:
+    """Refuse, before anything is asked, a file that could not be written or is something else."""
+    from pmbench.core.errors import ConfigError
+
+    path = Path(where)
+    if where == "-" or not path.exists():
+        if where != "-" and not path.absolute().parent.is_dir():
+            raise ConfigError("there is no such folder", where=f"--json {where}", remedy="Make it first")
+        return
+    if not path.is_file() or (
+        path.stat().st_size and path.read_bytes()[:64].lstrip()[:1] not in (b"{", b"[")
+    ):
+        raise ConfigError(
+            "this is there and is no file of results", where=f"--json {where}", remedy="Choose another name"
         )
-    return outcome
+    if asked.get("data") and path.absolute() == Path(asked["data"]).absolute():
+        raise ConfigError("this is the data", where=f"--json {where}", remedy="Choose another name")
 
 
 def _write_json(where: str, outcomes: Sequence[Outcome]) -> None:
@@ -211,5 +239,7 @@ def _write_json(where: str, outcomes: Sequence[Outcome]) -> None:
     from pmbench.running.folder import storing
 
     path = Path(where)
+    part = path.with_name(f".{path.name}.part")
     with storing(path):
-        path.write_bytes(encoded + b"\n")
+        part.write_bytes(encoded + b"\n")
+        part.replace(path)

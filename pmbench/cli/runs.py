@@ -31,7 +31,7 @@ def runs(task: str | None, folder: str | None) -> None:
         for line in overview(where, task)
     ]
     if not rows:
-        click.echo(f"No runs in {where}.")
+        click.echo(f"No runs in {where}." if task is None else f"No runs of {task[:80]!r} in {where}.")
         return
     print_columns(
         ("run", "task", "model", "strategy", "data", "judges", "scored", "primary metric", "status"), rows

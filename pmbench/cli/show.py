@@ -11,8 +11,14 @@ from pmbench.cli.columns import print_columns, printable
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from pmbench.core.instance import Score
+    from pmbench.core.metric import Metric
+    from pmbench.core.task import Record, View
     from pmbench.running.reading import StoredRun
     from pmbench.running.records import Results
+
+VERY_FEW = 10
+"""Clusters below which a subgroup's row says so: its interval is hardly one."""
 
 
 @click.command()
@@ -48,9 +54,14 @@ def show(
         return
     console = terminal.output()
     _show_record(console, run)
+    for why in run.broken:
+        click.echo(f"a scoring that cannot be shown: {why}", err=True)
     if run.results is None:
         console.print("not scored yet")
         return
+    if run.results.round != run.record.round:
+        told = f"These results are of round {run.results.round}: the run was begun anew and is not finished."
+        console.print(told, style="yellow", soft_wrap=True)
     task = run.task()
     terminal.print_metrics(console, task.metrics, run.results)
     terminal.print_cautions(console, task.cautions(run.results.judges))
@@ -58,8 +69,8 @@ def show(
     console.print(terminal.counts_line(run.results), markup=False)
     for line in terminal.usage_lines(run.results.usage):
         console.print(line, markup=False)
-    if slices and run.results.slices:
-        _show_slices(console, run, run.results)
+    if slices:
+        _show_slices(console, task.metrics[0], run.results)
     if run.others:
         console.print(f"other scorings of it: {', '.join(run.others)} (see --scoring)", markup=False)
     console.print(f"folder: {run.folder.path}", markup=False, soft_wrap=True)
@@ -87,23 +98,32 @@ def _show_record(console: Console, run: StoredRun) -> None:
             console.print(f"{label:<12}{text}", markup=False, soft_wrap=True)
 
 
-def _show_slices(console: Console, run: StoredRun, results: Results) -> None:
+def _show_slices(console: Console, primary: Metric, results: Results) -> None:
     from rich.markup import escape
     from rich.table import Table
 
     from pmbench.cli import terminal
 
-    primary = run.task().metrics[0]
-    table = Table("slice", "value of it", "n", primary.title, "95% interval", box=None, pad_edge=False)
-    for name, labels in results.slices.items():
-        for label, found in labels.items():
-            metric = found.metrics[primary.name]
+    groups = [
+        (name, label, found) for name, labels in results.slices.items() for label, found in labels.items()
+    ]
+    if not groups:
+        console.print("no subgroups: the data have no column that the task reads as one", soft_wrap=True)
+        return
+    table = Table(
+        "slice", "value of it", "n", "clusters", primary.title, "95% interval", "", box=None, pad_edge=False
+    )
+    for name, label, found in groups:
+        metric = found.metrics.get(primary.name)
+        value, ends, remark = "–", "", f"results.json has no {primary.name} of it"
+        if metric is not None:
             value = "–" if metric.value is None else primary.shown(metric.value)
             ends = terminal.interval(primary, metric.low, metric.high)
-            table.add_row(escape(name), escape(label), str(found.instances), value, ends)
+            remark = f"fewer than {VERY_FEW} clusters" if found.clusters < VERY_FEW else ""
+        cells = (name, label, str(found.instances), str(found.clusters), value, ends, remark)
+        table.add_row(*(escape(printable(cell)) for cell in cells))
     console.print(table)
-    fewest = min(found.clusters for labels in results.slices.values() for found in labels.values())
-    terminal.print_few(console, fewest)
+    terminal.print_few(console, min(found.clusters for _, _, found in groups))
 
 
 def _show_instance(run: StoredRun, instance: str, sample: int) -> None:
@@ -112,16 +132,36 @@ def _show_instance(run: StoredRun, instance: str, sample: int) -> None:
     from pmbench.running.reading import read_instance
 
     record, remarks = read_instance(run, instance, sample)
-    view = next(iter(run.task().views.values()), None)
     for remark in remarks:
         click.echo(remark, err=True)
+    view = next(iter(run.task().views.values()), None)
     if view is not None and record.instance.inputs and record.score is not None:
-        _print_markdown(view(record))
-        return
+        shown = _viewed(view, record, record.score)
+        if shown is not None:
+            _print_markdown(shown)
+            return
     if record.response is not None:
         click.echo(printable(record.response.text))
     if record.score is not None:
-        click.echo(msgspec.json.format(msgspec.json.encode(record.score), indent=2).decode())
+        score = msgspec.json.format(msgspec.json.encode(record.score), indent=2)
+        click.echo(printable(score.decode()))
+
+
+def _viewed(view: View, record: Record, score: Score) -> str | None:
+    """The record as the task shows it; None, with the reason on standard error, where it cannot."""
+    from pmbench.running.faults import fault
+
+    try:
+        shown: object = view(record)
+        if isinstance(shown, str):
+            return shown
+        why = f"it made {type(shown).__name__}, not text"
+    except Exception as error:  # noqa: BLE001 - a view is a plugin's, and the record may be of another version
+        why = fault(error)
+    lacking = [name for name, there in (("stats", score.stats), ("evidence", score.evidence)) if not there]
+    told = f"the score has no {' and no '.join(lacking)}" if lacking else "the score may lack what it shows"
+    click.echo(f"The task's own view of it failed ({why}): {told}. It follows as it is stored.", err=True)
+    return None
 
 
 def _print_markdown(text: str) -> None:

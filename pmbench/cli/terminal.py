@@ -10,10 +10,14 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from pmbench.cli.columns import width_asked
 from pmbench.core.metric import Metric
 from pmbench.running.progress import PlainLines, Silent
 from pmbench.running.progress import Progress as Hears
 from pmbench.running.records import Results, UsageTotal
+
+_UNLIMITED = 10_000
+"""Characters of a line where nothing limits it: a table takes what it needs."""
 
 _STATUS = {"complete": "green", "complete-with-missing": "yellow", "incomplete": "red"}
 
@@ -68,11 +72,11 @@ def progress(*, quiet: bool) -> Hears:
     return Bar(console) if console.is_terminal and not console.is_dumb_terminal else PlainLines(sys.stderr)
 
 
-def output() -> Console:
-    """The console for results: as wide as needed where the output is no terminal."""
-    console = Console(highlight=False, soft_wrap=False)
-    if not console.is_terminal:
-        console.width = 160
+def output(*, stderr: bool = False) -> Console:
+    """The console for results: as wide as needed where the output is no terminal and COLUMNS is not set."""
+    console = Console(highlight=False, soft_wrap=False, stderr=stderr)
+    if not console.is_terminal and not width_asked():
+        console.width = _UNLIMITED
     return console
 
 
@@ -120,7 +124,7 @@ def print_few(console: Console, clusters: int) -> None:
 
     if clusters < FEW_CLUSTERS:
         told = f"Intervals from {clusters} clusters (fewer than {FEW_CLUSTERS}) are narrower than they should be."
-        console.print(told, style="yellow")
+        console.print(told, style="yellow", soft_wrap=True)
 
 
 def interval(metric: Metric, low: float | None, high: float | None) -> str:

@@ -66,6 +66,14 @@ class Metric(ABC):
         together: NDArray[np.bool_] = np.logical_and.reduce(have)
         return together
 
+    def computable(self, stats: Mapping[str, float]) -> bool:
+        """Whether the statistics of one instance hold all that the formula names."""
+        return all(
+            name in stats or not (name[0].isalpha() or name[0] == "_")
+            for expression in self.expressions
+            for _, name in _terms(expression)
+        )
+
     @abstractmethod
     def columns(self, stats: Mapping[str, Floats]) -> Floats:
         """Columns that may be summed.

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from pmbench.core.dataset import Column, DatasetSpec
 from pmbench.core.errors import ConfigError, DataError, UnknownName
+from pmbench.core.names import name_shown as name_shown
 
 ID = Column(
     "id",
@@ -28,7 +29,8 @@ ID = Column(
 )
 """The column that every dataset may have; rows of a file without it are numbered."""
 
-_LONGEST_NAME, _MOST_WORDS = 60, 8
+_OTHER_MARKS = "|;,\t"
+"""What may stand between columns; in the one name of a header: not what the file is read with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,16 +112,6 @@ def map_columns(
     )
 
 
-def name_shown(name: str) -> str:
-    """A column's name as an error may show it.
-
-    A file without a header has text of its first row where names should be; that is not shown.
-    """
-    if len(name) > _LONGEST_NAME or len(name.split()) > _MOST_WORDS or "\n" in name:
-        return f"(a name of {len(name)} characters)"
-    return repr(name)
-
-
 def list_columns(found: Iterable[str]) -> str:
     """`Columns found: 'a', 'b'.`, with a hint where they do not look like names."""
     names = list(found)
@@ -127,8 +119,8 @@ def list_columns(found: Iterable[str]) -> str:
     hint = ""
     if any(name_shown(name).startswith("(") for name in names):
         hint = " The first row does not look like column names: does the file have a header?"
-    elif len(names) == 1 and any(sign in names[0] for sign in ";\t|"):
-        hint = " They are not separated by commas: save the file with commas, or as .tsv with tabs."
+    elif len(names) == 1 and (mark := next((mark for mark in _OTHER_MARKS if mark in names[0]), None)):
+        hint = f" {mark!r} separates no columns: save the file as .csv, with commas, semicolons or tabs."
     return f"Columns found: {shown}.{hint}"
 
 

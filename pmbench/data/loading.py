@@ -9,13 +9,18 @@ from dataclasses import dataclass, field
 from pmbench.core.dataset import Row, Sensitivity
 from pmbench.core.errors import DataError
 from pmbench.core.instance import Instance
+from pmbench.core.names import name_shown
+from pmbench.core.registry import PluginError
 from pmbench.core.task import Task
-from pmbench.data.columns import list_columns, map_columns, name_shown, parse_columns, wanted_columns
+from pmbench.data.columns import list_columns, map_columns, parse_columns, wanted_columns
 from pmbench.data.fingerprint import fingerprint, id_shown
 from pmbench.data.rows import columns_of, identify, label_text, rename, validate
+from pmbench.data.slices import usable_slices
 from pmbench.data.sources import Found, Source, find
 
 __all__ = ["Dataset", "Source", "load", "parse_columns"]
+
+_NAMES_SHOWN = 5
 
 
 @dataclass
@@ -30,7 +35,7 @@ class Dataset:
         sensitivity: where their text may go.
         columns: the file's column of each of the task's columns.
         guessed: which of the task's columns were guessed.
-        notes: lines to print: guesses, added ids, the split that was chosen.
+        notes: lines to print: guesses, added ids, the split that was chosen, slices that are none.
     """
 
     instances: list[Instance]
@@ -90,10 +95,12 @@ def load(
 
     Raises:
         DataError, UnknownName, MissingExtra: the user can mend it; the message says where and how.
+        PluginError: what the task makes of the rows are no instances.
     """
     found = find(task, data, revision=revision, split=split)
     rows, mapped, guessed, notes = _task_rows(task, found, columns or {})
-    instances = _instances(task, rows, found.source.location)
+    # Before the fingerprint: what is fingerprinted is what is run.
+    instances, refused = usable_slices(_instances(task, rows, found.source.location), mapped)
     return Dataset(
         instances=instances,
         rows=rows,
@@ -102,7 +109,7 @@ def load(
         sensitivity=sensitivity or _sensitivity(task, found),
         columns=mapped,
         guessed=guessed,
-        notes=[*found.notes, *notes],
+        notes=[*found.notes, *notes, *refused],
     )
 
 
@@ -132,6 +139,10 @@ def _task_rows(
         for column, file in mapped.columns.items()
         if column != file and column in names
     ]
+    unread = [name for name in names if name not in {*mapped.columns, *mapped.columns.values()}]
+    if unread:
+        more = f" and {len(unread) - _NAMES_SHOWN} more" if len(unread) > _NAMES_SHOWN else ""
+        notes.append(f"not read by {task.name}: {', '.join(map(name_shown, unread[:_NAMES_SHOWN]))}{more}")
     if numbered:
         notes.append(f"no column of ids: rows are numbered 1 to {len(rows)}")
     return rows, dict(mapped.columns), mapped.guessed, notes
@@ -139,6 +150,11 @@ def _task_rows(
 
 def _instances(task: Task, rows: list[Row], where: str) -> list[Instance]:
     instances = list(task.instances(rows))
+    for number, instance in enumerate(instances, 1):
+        if fault := _fault(instance):
+            raise PluginError(
+                f"instance {number} of {task.name}: {fault}", remedy="This is a fault of the task's package"
+            )
     if not instances:
         raise DataError(
             f"its {len(rows)} rows make no instance of {task.name}",
@@ -151,3 +167,17 @@ def _instances(task: Task, rows: list[Row], where: str) -> list[Instance]:
             f"{times} instances have the id {id_shown(ident)}", where=where, remedy="Make ids unique"
         )
     return instances
+
+
+def _fault(made: object) -> str:
+    """What is wrong with an instance's type and names, which decide what files a run writes; `""`: nothing."""
+    if not isinstance(made, Instance):
+        return f"is of type {type(made).__name__}"
+    parts: dict[str, object] = {"id": made.id, "cluster": made.cluster or "", "slices": made.slices}
+    for name in ("id", "cluster"):
+        if not isinstance(parts[name], str):
+            return f"its {name} is of type {type(parts[name]).__name__}, not text"
+    if not isinstance(parts["slices"], Mapping):
+        return f"its slices are of type {type(parts['slices']).__name__}"
+    labels = [part for pair in parts["slices"].items() for part in pair]
+    return "" if all(isinstance(part, str) for part in labels) else "a slice's name or label is not text"

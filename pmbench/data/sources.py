@@ -56,6 +56,10 @@ def find(task: Task, data: str | None, *, revision: str | None = None, split: st
     Raises:
         DataError, ConfigError, MissingExtra: nothing there, broken, or options that do not fit it.
     """
+    if data is not None and not data.strip():
+        raise ConfigError(
+            "names no file", where="--data", remedy="Write --data FILE, or --data . for this folder"
+        )
     if data is None or data.startswith("hub:"):
         return _from_hub(task, data, revision, split)
     if revision is not None:

@@ -66,7 +66,7 @@ def leaderboard(
         entry
         for entry in entries
         if (include_incomplete or _whole(entry, max_missing, left))
-        and _agrees(task.metrics[0], entry, columns[id(entry)], left)
+        and _agrees(task.metrics, entry, columns[id(entry)], left)
     ]
     tables = [
         _table(
@@ -82,7 +82,7 @@ def leaderboard(
         task=task.name,
         title=task.title or task.name,
         version=task.version,
-        metrics=[MetricHead(m.name, m.title, m.higher_is_better, m.formula) for m in task.metrics],
+        metrics=[MetricHead(m.name, m.title, m.higher_is_better, m.formula, m.unit) for m in task.metrics],
         tables=tables,
         left_out=sorted(left, key=lambda one: one.where),
         statistics=statistics,
@@ -102,21 +102,24 @@ def _whole(entry: Entry, max_missing: float, left: list[LeftOut]) -> bool:
     return False
 
 
-def _agrees(metric: Metric, entry: Entry, columns: ScoreColumns, left: list[LeftOut]) -> bool:
+def _agrees(metrics: Sequence[Metric], entry: Entry, columns: ScoreColumns, left: list[LeftOut]) -> bool:
     """Whether the scores come to what `results.json` says; if not, the run is left out, not believed."""
-    said = entry.results.metrics.get(metric.name, MetricResult(None)).value
-    found = number(columns.value(metric))
-    if said is None and found is None:
-        return True
-    if said is not None and found is not None and math.isclose(said, found, rel_tol=1e-6, abs_tol=1e-9):
-        return True
-    left.append(
-        LeftOut(
-            entry.where,
-            f"its scores come to another {metric.name} than results.json says; give the run's command again",
-        )
-    )
-    return False
+    for place, metric in enumerate(metrics):
+        if place and metric.name not in entry.results.metrics:
+            continue  # The task has come to have it since.
+        said = entry.results.metrics.get(metric.name, MetricResult(None)).value
+        found = number(columns.value(metric))
+        if said is None and found is None:
+            continue
+        if said is None or found is None or not math.isclose(said, found, rel_tol=1e-6, abs_tol=1e-9):
+            reason = (
+                f"its scores come to another {metric.name} than results.json says: the scores, the results or the"
+                " task's formula were changed after they were written; the run's command given again takes the"
+                " scores as they are now"
+            )
+            left.append(LeftOut(entry.where, reason))
+            return False
+    return True
 
 
 def _table(
@@ -150,6 +153,7 @@ def _table(
         data=data_name(head),
         fingerprint=head.record.asked.fingerprint,
         sensitivity=head.record.data.sensitivity,
+        kind=head.record.data.kind,
         dataset=head.results.counts.dataset,
         instances=head.results.counts.instances,
         clusters=clusters,

@@ -9,8 +9,9 @@ from typing import Any
 
 import msgspec
 
+from pmbench.core.digest import SHORT, canonical_json, digest, digest_bytes
 from pmbench.core.errors import StorageError
-from pmbench.running.folder import RunFolder, read_json, read_lines
+from pmbench.running.folder import UNREADABLE, RunFolder, read_json, read_lines
 from pmbench.running.records import Results, RunRecord, ScoreRecord, Scoring
 
 RESULTS, SCORING, SCORES = "results.json", "scoring.json", "scores.jsonl"
@@ -48,6 +49,12 @@ class Entry:
 
 class _Unusable(Exception):
     """Why a folder cannot be used."""
+
+
+class _AskedRaw(msgspec.Struct):
+    """What `run.json` holds of `asked`, as it is written."""
+
+    asked: dict[str, Any]
 
 
 def collect(task: str, runs: Path, *, include_incomplete: bool = False) -> tuple[list[Entry], list[LeftOut]]:
@@ -100,19 +107,23 @@ def _read(task: str, where: str, path: Path, run: RunFolder) -> Entry:
         raise _Unusable("not a run: it has no run.json")
     if path == run.path:
         raise _Unusable("not scored yet")
-    for name in (RESULTS, SCORING):
-        if not (path / name).is_file():
-            raise _Unusable(f"not finished: it has no {name}; give the run's command again")
+    if not (path / RESULTS).is_file():
+        raise _Unusable(f"not finished: it has no {RESULTS}; give the run's command again")
+    if not (path / SCORING).is_file():
+        raise _Unusable(
+            f"it has no {SCORING}; move the folder of the scoring away and give the run's command again"
+        )
     record = _decoded(run.run_json, RunRecord)
     results = _decoded(path / RESULTS, Results)
     scoring = _decoded(path / SCORING, Scoring)
+    _check_settings(path, run, record, results)
     try:
         lines = read_lines(path / SCORES, ScoreLine)
     except StorageError as error:
         # Only the line: the folders of this machine are nobody's business where the list is published.
         line = error.where.removeprefix(str(path / SCORES))
         raise _Unusable(f"{SCORES}{line}: {error.what}") from None
-    latest = {(line.id, line.sample): line for line in lines}
+    latest = {(line.id, line.sample): line for line in lines if line.round == record.round}
     scores = [line for line in latest.values() if line.status == "ok"]
     entry = Entry(where, record, results, scoring, scores)
     _check(task, entry)
@@ -123,9 +134,39 @@ def _decoded(path: Path, kind: type[Any]) -> Any:
     try:
         return read_json(path, kind)
     except StorageError as error:
-        raise _Unusable(f"{path.name}: {error.what}") from None
-    except UnicodeDecodeError:
-        raise _Unusable(f"{path.name}: not UTF-8") from None
+        remedy = error.remedy[:1].lower() + error.remedy[1:]
+        raise _Unusable(f"{path.name}: {error.what}; {remedy}") from None
+
+
+def _check_settings(path: Path, run: RunFolder, record: RunRecord, results: Results) -> None:
+    """Whether the settings are still those by whose digests the run and the scoring are named."""
+    changed = (
+        "was changed after it was written; move the folder of the {} away and give the run's command again"
+    )
+    if not _is_digest(record.digest, _decoded(run.run_json, _AskedRaw).asked, record.asked):
+        raise _Unusable(f"run.json {changed.format('run')}")
+    scoring = _decoded(path / SCORING, dict[str, Any])
+    if not _is_digest(results.scoring, scoring, _decoded(path / SCORING, Scoring)):
+        raise _Unusable(f"{SCORING} {changed.format('scoring')}")
+    if path.name != results.scoring[:SHORT]:
+        raise _Unusable(f"{RESULTS} is of another scoring than its folder is named by")
+    asked = record.asked
+    if (results.task_version, results.strategy, results.fingerprint) != (
+        asked.task_version,
+        asked.strategy,
+        asked.fingerprint,
+    ):
+        raise _Unusable(f"{RESULTS} says another strategy, data or version of the task than run.json")
+
+
+def _is_digest(said: str, written: dict[str, Any], read: msgspec.Struct) -> bool:
+    """Whether a digest is that of settings: as this version reads them, or as the one that wrote them did."""
+    try:
+        # Fields that have since been added, with a default, are in no digest of that time.
+        fields = [canonical_json(name) + b":" + canonical_json(value) for name, value in written.items()]
+        return said in (digest(read), digest_bytes(b"{" + b",".join(fields) + b"}"))
+    except UNREADABLE:
+        return False
 
 
 def _check(task: str, entry: Entry) -> None:
@@ -135,6 +176,8 @@ def _check(task: str, entry: Entry) -> None:
         raise _Unusable(f"it says that it is a run of the task {results.task!r}")
     if results.run != entry.record.digest:
         raise _Unusable(f"{RESULTS} and run.json are of different runs; {again}")
+    if results.round != entry.record.round:
+        raise _Unusable(f"begun anew (--fresh) and not finished; {again}")
     have = len(entry.scores)
     if have > results.counts.scored:
         raise _Unusable(

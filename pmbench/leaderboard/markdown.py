@@ -8,7 +8,7 @@ from pmbench.core.digest import SHORT
 from pmbench.core.task import Task
 from pmbench.leaderboard.comparable import worded
 from pmbench.leaderboard.escaping import code, escape, row
-from pmbench.leaderboard.reported import Reported, reported
+from pmbench.leaderboard.reported import Reported, humanised, reported
 from pmbench.leaderboard.table import BEST, Leaderboard, MetricHead, SystemRow, Table
 
 LEFT, RIGHT = ":---", "---:"
@@ -35,7 +35,7 @@ def render_markdown(board: Leaderboard, task: Task | type[Task]) -> str:
         lines += ["", "## Not in a table", "", *_left_out(board)]
     found = reported(task)
     if found.row:
-        lines += ["", *_reported(found, board, task.citation)]
+        lines += ["", *_reported(found, board, task)]
     return "\n".join(lines) + "\n"
 
 
@@ -49,7 +49,7 @@ def _number(text: str) -> str:
 
 
 def _heading(head: MetricHead) -> str:
-    return f"{escape(head.title)} {head.arrow}".rstrip()
+    return f"{escape(head.heading)} {head.arrow}".rstrip()
 
 
 def _table(board: Leaderboard, table: Table, number: int) -> Iterator[str]:
@@ -64,12 +64,12 @@ def _table(board: Leaderboard, table: Table, number: int) -> Iterator[str]:
     yield _compared(table)
     yield ""
     yield from _main(board.metrics[0], table.rows)
-    if len(board.metrics) > 1:
-        yield ""
-        yield from _others(board.metrics[1:], table.rows)
     if table.notes:
         yield ""
         yield from (f"- {escape(note)}" for note in table.notes)
+    if len(board.metrics) > 1:
+        yield from ("", "### Other metrics", "")
+        yield from _others(board.metrics[1:], table.rows)
 
 
 def _compared(table: Table) -> str:
@@ -157,8 +157,9 @@ def _statistics(board: Leaderboard) -> str:
         return f"{text}."
     return (
         f"{text}; paired randomisation test, the two systems swapped within clusters, two-sided,"
-        f" {used.permutations:,} random patterns of swaps, or all of them where few clusters differ"
-        f" ({exact} of {len(pairs)} here); p-values adjusted over all pairs of each table (Holm)."
+        f" {used.permutations:,} random patterns of swaps, or all patterns where few clusters differ: all were"
+        f" tried for {exact} of the {len(pairs)} comparisons with a best system on this page. p-values are"
+        " adjusted over all pairs of each table (Holm)."
     )
 
 
@@ -166,14 +167,15 @@ def _left_out(board: Leaderboard) -> Iterator[str]:
     yield from (f"- {code(one.where)}: {escape(one.reason)}" for one in board.left_out)
 
 
-def _reported(found: Reported, board: Leaderboard, citation: str) -> Iterator[str]:
-    source = found.source or citation
+def _reported(found: Reported, board: Leaderboard, task: Task | type[Task]) -> Iterator[str]:
+    source = found.source or task.citation
     yield "## Reported elsewhere"
     yield ""
     yield (
         "**Not comparable with the tables above**: these are the numbers that the paper reports, with another"
         " judge, and perhaps another version of the data." + (f" Source: {escape(source)}." if source else "")
     )
+    yield from _of_other_data(board.tables, private=bool(task.dataset.private))
     if any(one.spread for one in found.row):
         yield "After ± stands the spread that the paper gives."
     if found.note:
@@ -183,7 +185,7 @@ def _reported(found: Reported, board: Leaderboard, citation: str) -> Iterator[st
     titles = {head.name: head.title for head in board.metrics}
     names = found.columns()
     columns = [found.shown(name) for name in names]
-    heads = [escape(titles.get(name, name)) for name in names]
+    heads = [escape(titles.get(name) or humanised(name)) for name in names]
     yield row(["System", "Strategy", *heads, "Table", "Note"])
     yield row([LEFT, LEFT, *[RIGHT] * len(names), LEFT, LEFT])
     for index, one in enumerate(found.row):
@@ -197,3 +199,18 @@ def _reported(found: Reported, board: Leaderboard, citation: str) -> Iterator[st
                 escape(one.note),
             ]
         )
+
+
+def _of_other_data(tables: Sequence[Table], *, private: bool) -> Iterator[str]:
+    """Whether the paper's data are those of the tables above, as far as it is known."""
+    own = list(dict.fromkeys(one.data for one in tables if one.kind in ("file", "folder", "datasets")))
+    if any(one.kind == "demo" for one in tables):
+        yield "**These numbers are of the paper's data, not of the demo data.**"
+    if not own:
+        return
+    names = ", ".join(map(code, own))
+    if private:
+        # Only who holds the paper's data knows whether this file is it.
+        yield f"**These numbers are of the paper's data, not of yours** ({names}), unless yours are the paper's."
+    else:
+        yield f"**These numbers are of the paper's data, not of yours** ({names})."

@@ -70,6 +70,12 @@ def reported(task: Task | type[Task]) -> Reported:
         ) from None
 
 
+def humanised(name: str) -> str:
+    """A metric's name that the task has no title for, as words: `theme_precision` as `Theme precision`."""
+    words = name.replace("_", " ").strip()
+    return words[:1].upper() + words[1:]
+
+
 def _decimals(values: Sequence[Number]) -> int:
     """Most decimals among the numbers as they were written: TOML keeps no trailing zeros."""
     texts = [repr(value) for value in values if isinstance(value, float)]

@@ -28,12 +28,18 @@ class Resampling(msgspec.Struct, frozen=True):
 
 
 class MetricHead(msgspec.Struct, frozen=True):
-    """A metric as a column: its name, what stands over it, its direction and its formula."""
+    """A metric as a column: its name, what stands over it, its direction, formula and unit."""
 
     name: str
     title: str
     higher_is_better: bool | None
     formula: str
+    unit: str = ""
+
+    @property
+    def heading(self) -> str:
+        """The title, with the unit where the cells do not carry it: `Words to delete (words)`."""
+        return f"{self.title} ({self.unit})" if self.unit and self.unit != "%" else self.title
 
     @property
     def arrow(self) -> str:
@@ -47,7 +53,7 @@ class Measure(msgspec.Struct, frozen=True):
     Attributes:
         value, low, high: with the ends of its interval; None where undefined.
         worst, best: the value if all that is missing had been worst or best; None where nothing is missing.
-        text: value and interval as shown, `0.512 [0.480, 0.548]`.
+        text: value and interval as shown, `0.512 [0.480, 0.548]`; the unit stands in the heading.
     """
 
     value: float | None
@@ -124,6 +130,7 @@ class Table(msgspec.Struct, frozen=True):
         differs: in words, what distinguishes this table from the others of the leaderboard.
         version: of the task; options: of the task.
         data: its name, without folders; fingerprint: its digest; sensitivity: of the data.
+        kind: of their source: `demo`, `file`, `folder`, `datasets` or `hub`.
         dataset, instances, clusters: how many the data have, how many were asked, in how many clusters.
         rows: the systems.
         notes: what a reader has to know, one sentence or two each.
@@ -135,6 +142,7 @@ class Table(msgspec.Struct, frozen=True):
     data: str
     fingerprint: str
     sensitivity: str
+    kind: str
     dataset: int
     instances: int
     clusters: int
@@ -175,7 +183,7 @@ def with_interval(metric: Metric, value: float | None, low: float | None, high: 
     """`0.512 [0.480, 0.548]`; the value alone where it has no interval."""
     if value is None:
         return BEST
-    return metric.shown(value) + interval(metric, low, high)
+    return bare(metric, value) + interval(metric, low, high)
 
 
 def interval(metric: Metric, low: float | None, high: float | None) -> str:

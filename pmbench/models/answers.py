@@ -61,7 +61,7 @@ def valid_choice(choice: Choice, options: Sequence[str]) -> Choice:
         RequestFailed: `bad-choice`.
     """
     given = choice.probabilities
-    if len(given) != len(options) or not all(0.0 <= p <= 1.0 + 1e-6 for p in given):
+    if len(given) != len(options) or not all(0.0 <= p <= 1.0 + 1e-6 for p in (*given, choice.mass)):
         raise RequestFailed("bad-choice", f"{len(given)} probabilities for {len(options)} options")
     return choice
 

@@ -17,6 +17,9 @@ from pathlib import Path, PurePosixPath
 import msgspec
 
 from pmbench.core.errors import ConfigError, StorageError
+from pmbench.models.paths import expanded
+from pmbench.models.presets import known_file
+from pmbench.models.received import READING
 
 MANIFEST = "manifest.json"
 _DIGESTS = "digests.json"
@@ -52,10 +55,14 @@ class Manifest(msgspec.Struct):
 
 
 def cache_folder() -> Path:
-    """The model cache: `PMBENCH_CACHE`, or the user's cache folder. Not created by asking."""
+    """The model cache: `PMBENCH_CACHE`, or the user's cache folder. Not created by asking.
+
+    Raises:
+        ConfigError: `PMBENCH_CACHE` begins with a home folder that there is not.
+    """
     named = os.environ.get("PMBENCH_CACHE", "").strip()
     if named:
-        return Path(named).expanduser().absolute()
+        return expanded(named, f"PMBENCH_CACHE {named!r}").absolute()
     import platformdirs
 
     return Path(platformdirs.user_cache_path("pmbench"))
@@ -85,7 +92,7 @@ def read_manifest(folder: Path) -> Manifest:
     """The manifest of a folder; an empty one where there is none or it cannot be read."""
     try:
         return msgspec.json.decode((folder / MANIFEST).read_bytes(), type=Manifest)
-    except (OSError, msgspec.MsgspecError):
+    except (OSError, *READING):
         return Manifest(folder.name)
 
 
@@ -181,15 +188,32 @@ def file_sha256(path: Path) -> str:
 
 
 def damaged(path: Path) -> bool:
-    """Whether a fetched file is no longer what was fetched. A file that was not fetched never is."""
-    fetched = read_manifest(path.parent).files.get(path.name)
-    return fetched is not None and file_sha256(path) != fetched.sha256
+    """Whether a file of the cache is not what it has to be.
+
+    That is what the preset pins, whether the manifest knows of the file or not, else what was fetched. A file
+    of neither kind is never damaged. The hash is computed where none was noted for a file of this size and
+    modification time; who changes a file and puts both back, or writes into our notes, is not found out.
+    """
+    wanted = _pinned(path)
+    if not wanted:
+        fetched = read_manifest(path.parent).files.get(path.name)
+        wanted = fetched.sha256 if fetched is not None else ""
+    return bool(wanted) and file_sha256(path) != wanted
+
+
+def _pinned(path: Path) -> str:
+    """SHA-256 that a preset states for a file of the cache; empty if there is none."""
+    path, folder = path.absolute(), cache_folder()
+    if not path.is_relative_to(folder):
+        return ""
+    known = known_file(path.relative_to(folder).as_posix())
+    return known.sha256 if known is not None else ""
 
 
 def _read_digests(notes: Path) -> dict[str, CachedFile]:
     try:
         return msgspec.json.decode(notes.read_bytes(), type=dict[str, CachedFile])
-    except (OSError, msgspec.MsgspecError):
+    except (OSError, *READING):
         return {}
 
 

@@ -17,6 +17,8 @@ import msgspec
 from pmbench.core import registry
 from pmbench.core.errors import ConfigError, ModelUnavailable, UnknownName, UserError
 from pmbench.models.backend import Backend, BackendOptions
+from pmbench.models.foreign import told
+from pmbench.models.paths import shortened, why_no_file
 from pmbench.models.presets import EMBEDDED, Preset, find_preset, presets
 from pmbench.models.spec import ModelSpec, parse_spec
 
@@ -63,9 +65,9 @@ def backend_for(name: str, columns: Columns | None = None) -> Backend:
     if not (isinstance(kind, type) and issubclass(kind, Backend)):
         raise registry.PluginError(f"the entry point {spec.backend!r} of {registry.BACKENDS} is no Backend")
     options = _options(kind, spec)
-    if "columns" in inspect.signature(kind).parameters:
-        return kind(spec, options, columns=columns)  # type: ignore[call-arg]
-    return kind(spec, options)
+    more = {"columns": columns} if "columns" in inspect.signature(kind).parameters else {}
+    where = f"model {shortened(name)!r}"
+    return told(lambda: kind(spec, options, **more), what="its backend fails to begin", where=where)
 
 
 def open_model(
@@ -84,16 +86,19 @@ def open_model(
         columns: for a backend that reads the data's own columns.
 
     Raises:
-        UnknownName, ConfigError: the name or an option is wrong.
+        UnknownName, ConfigError: the name or an option is wrong, or the sampling is out of bounds.
         MissingExtra, ModelUnavailable: it cannot run here; the message says what to do.
     """
     from pmbench.models.facade import FacadeModel, Sampling
+
+    if sampling is not None:
+        sampling.check()
 
     backend = backend_for(name, columns)
     missing = backend.missing_extra()
     if missing is not None:
         raise missing
-    reason = backend.unavailable()
+    reason = _unavailable(name, backend)
     if reason:
         raise ModelUnavailable(reason)
     return FacadeModel(name, backend, store, sampling=sampling or Sampling())
@@ -118,11 +123,16 @@ def availability(name: str) -> tuple[str, str]:
 
         return str(spec), embedder.unavailable(spec.target)
     try:
-        return str(spec), backend_for(name).unavailable()
+        return str(spec), _unavailable(name, backend_for(name))
     except (ConfigError, UnknownName):
         raise
     except UserError as error:
         return str(spec), str(error)
+
+
+def _unavailable(name: str, backend: Backend) -> str:
+    what = "its backend cannot say whether it can run here"
+    return told(backend.unavailable, what=what, where=f"model {shortened(name)!r}")
 
 
 def _provided() -> frozenset[str]:
@@ -156,6 +166,6 @@ def _no_backend(spec: ModelSpec) -> UserError:
     }
     if spec.backend in planned:
         return ModelUnavailable(_lacks([spec.backend]), where=f"model {spec.given!r}")
-    if Path(spec.given).exists():
+    if not why_no_file(Path(spec.given)):
         return ConfigError("is a file", where=f"model {spec.given!r}", remedy=f"Write llama-cpp:{spec.given}")
     return UnknownName("backend", spec.backend, _provided() | planned, remedy="See: pmbench models")

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from pmbench.core.errors import MissingExtra, ModelUnavailable, UnknownName
 from pmbench.models import cache
+from pmbench.models.paths import ABSENT, shortened, why_no_file
 from pmbench.models.presets import EMBEDDED, find_preset, presets
 from pmbench.models.processor import usable_cores
 from pmbench.models.spec import parse_spec
@@ -80,10 +81,13 @@ def _check(preset: str) -> None:
         if importlib.util.find_spec(module) is None:
             raise MissingExtra(f"the embedder {preset!r}", "embedded", module)
     for path in _files(preset).values():
-        if not path.is_file():
+        reason = why_no_file(path)
+        if reason == ABSENT:
             raise ModelUnavailable(
                 f"{preset} is not in the model cache ({path.parent})", remedy=f"Run: pmbench fetch {preset}"
             )
+        if reason:
+            raise ModelUnavailable(reason, where=shortened(str(path)))
 
 
 def _files(preset: str) -> dict[str, Path]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import math
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
@@ -11,13 +12,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import msgspec
 
 from pmbench.core.digest import digest
-from pmbench.core.errors import ModelUnavailable, RequestFailed, StorageError, UserError
+from pmbench.core.errors import ModelUnavailable, RequestFailed, UserError
 from pmbench.core.model import Choice, Completion, Message
 from pmbench.models.answers import accept, choice_from, is_blank, valid_choice
 from pmbench.models.backend import Backend, Request
 from pmbench.models.calls import Call, answered, tracked, tracking
 from pmbench.models.flights import Flight, Flights, OpenOnce
+from pmbench.models.foreign import is_backends_own, told, type_and_place
 from pmbench.models.patience import Patience, insist
+from pmbench.models.received import decoded, encoded, paid, received, whole_text
+from pmbench.models.sampling import Sampling
 from pmbench.models.scheduler import Gate
 from pmbench.models.spec import ModelSpec
 from pmbench.models.store import CompletionStore
@@ -28,21 +32,16 @@ if TYPE_CHECKING:
 
 __all__ = ["Call", "FacadeModel", "Sampling", "tracking"]
 
+_LOG = logging.getLogger(__name__)
+
 A = TypeVar("A", Completion, Choice, float)
+S = TypeVar("S", Completion, Choice)
 
 CHOICE_TOKENS = 16
 """Most tokens of the answer where a backend without log-probabilities is asked to choose."""
 
 REMOTE_SECONDS = 600.0
 """How long one attempt at a remote backend may take. A local one takes the time it needs."""
-
-
-class Sampling(msgspec.Struct, frozen=True):
-    """Sampling of a whole run: what is given here takes the place of what a strategy or judge asks for."""
-
-    max_tokens: int | None = None
-    temperature: float | None = None
-    seed: int = 0
 
 
 AS_ASKED = Sampling()
@@ -52,7 +51,10 @@ class FacadeModel:
     """A backend as a `Model`: answers are looked up in the store first and stored before they are returned.
 
     Equal requests under way at the same time are sent once. The backend is opened before the first request
-    that the store cannot answer.
+    that the store cannot answer. An answer that could not be read back from the store is not stored: its
+    request fails (`invalid-answer`). A row of the store that cannot be read, from a damaged disk or a stranger,
+    stays as it is: the request is sent again, and the new answer is stored under a key that follows from the
+    first. The first such row of a model is logged as a warning, and all are counted.
 
     Args:
         name: as the user gave it.
@@ -66,6 +68,7 @@ class FacadeModel:
         asked: calls in this process.
         answered_from_store: how many of them no request was sent for.
         requests: requests sent, retries included.
+        unreadable: keys of rows of the store that were passed over because they cannot be read.
         round: raised to ask anew what the store already has an answer to; the earlier answers stay.
     """
 
@@ -82,6 +85,7 @@ class FacadeModel:
         self.name, self.backend, self.store, self.sampling = name, backend, store, sampling
         self.patience = patience or Patience(each=None if backend.local else REMOTE_SECONDS)
         self.asked = self.answered_from_store = self.requests = self.round = 0
+        self.unreadable: set[str] = set()
         self._sleep = sleep
         self._gate = Gate(backend.parallel)
         self._flights = Flights()
@@ -113,7 +117,7 @@ class FacadeModel:
         """What decides its answers, for a run's digest: the specification and the backend's own words.
 
         Raises:
-            UserError: the backend cannot tell (a file is missing).
+            UserError: the backend cannot tell (a file is missing, it is at fault itself).
         """
         return {"spec": str(self.spec), **self._backend_identity()}
 
@@ -185,8 +189,18 @@ class FacadeModel:
     async def close(self) -> None:
         """End what is under way and let go of the backend. A later request opens it again."""
         await self._flights.give_up()
-        if await self._opened.forget():
+        if not await self._opened.forget():
+            return
+        task = asyncio.current_task()
+        try:
             await self.backend.close()
+        except UserError:
+            raise
+        except BaseException as error:
+            if not is_backends_own(error, task):
+                raise
+            # Every answer is safe already: this must not take the results from the user.
+            _LOG.warning("model %s: its backend failed to close (%s)", self.name, type_and_place(error))
 
     def _request(self, messages: Sequence[Message], **fields: Any) -> Request:
         asked_for = tracked()
@@ -200,8 +214,14 @@ class FacadeModel:
 
     def _backend_identity(self) -> dict[str, str]:
         if self._identity is None:
+            what = "its backend cannot say what decides its answers"
+            said = told(lambda: dict(self.backend.identity()), what=what, where=f"model {self.name}")
+            if not all(isinstance(text, str) for pair in said.items() for text in pair):
+                raise ModelUnavailable(f"{what} (not in texts)", where=f"model {self.name}")
             # A backend that says nothing must not share its answers with another model of the same backend.
-            self._identity = dict(self.backend.identity()) or {"spec": str(self.spec)}
+            self._identity = {_printable(k): _printable(v) for k, v in said.items()} or {
+                "spec": str(self.spec)
+            }
         return self._identity
 
     async def _answer(
@@ -215,7 +235,7 @@ class FacadeModel:
         self.asked += 1
         calls = tracked().calls
         key = self.key(kind, request)
-        stored = self._stored(key, shape)
+        key, stored = self._stored(key, shape)
         if stored is not None:
             self.answered_from_store += 1
             calls.append(answered(kind, stored, stored=True))
@@ -244,23 +264,27 @@ class FacadeModel:
         answer = _with_spent(answer, flight)
         if not self.backend.keeps:
             return answer
-        await self.store.put(key, msgspec.json.encode(answer), about={"model": self.name, "kind": kind})
+        about = {"model": whole_text(self.name), "kind": kind}
+        await self.store.put(key, encoded(answer, shape), about=about)
         # Another process may have been first: the answer that stays is the one that everybody gets.
-        kept = self._stored(key, shape)
+        _, kept = self._stored(key, shape)
         return answer if kept is None else kept
 
-    def _stored(self, key: str, shape: type[A]) -> A | None:
-        value = self.store.get(key) if self.backend.keeps else None
-        if value is None:
-            return None
-        try:
-            return msgspec.json.decode(value, type=shape)
-        except msgspec.MsgspecError as error:
-            raise StorageError(
-                f"the completion {key} cannot be read",
-                where=str(self.store.path),
-                remedy="Choose another runs folder (--runs DIR), or delete that row to ask again",
-            ) from error
+    def _stored(self, key: str, shape: type[A]) -> tuple[str, A | None]:
+        """The key under which an answer stands, or may be stored, and the answer if there is one."""
+        while self.backend.keeps and (value := self.store.get(key)) is not None:
+            answer = decoded(value, shape)
+            if answer is not None:
+                return key, answer
+            if not self.unreadable:
+                _LOG.warning(
+                    "%s: the completion %s cannot be read. It stays as it is; the request is sent again",
+                    self.store.path,
+                    key,
+                )
+            self.unreadable.add(key)
+            key = digest({"in place of": key})
+        return key, None
 
     async def _ask_chat(self, request: Request, flight: Flight[Any]) -> Completion:
         completion = await self._completion(request, flight)
@@ -275,7 +299,7 @@ class FacadeModel:
     async def _completion(self, request: Request, flight: Flight[Any]) -> Completion:
         self.requests += 1
         began = time.perf_counter()
-        completion = await self.backend.chat(request)
+        completion = self._received(await self.backend.chat(request), Completion, flight)
         if self.backend.keeps and not completion.latency:
             completion = msgspec.structs.replace(completion, latency=time.perf_counter() - began)
         try:
@@ -284,10 +308,22 @@ class FacadeModel:
             flight.spend(completion.usage, completion.cost)
             raise
 
+    def _received(self, answer: object, shape: type[S], flight: Flight[Any]) -> S:
+        try:
+            return received(answer, shape)
+        except RequestFailed:
+            flight.spend(*paid(answer))
+            raise
+
     async def _ask_choice(self, request: Request, flight: Flight[Choice]) -> Choice:
         self.requests += 1
         began = time.perf_counter()
-        choice = valid_choice(await self.backend.choose(request), request.options)
+        choice = self._received(await self.backend.choose(request), Choice, flight)
+        try:
+            choice = valid_choice(choice, request.options)
+        except RequestFailed:
+            flight.spend(choice.usage, choice.cost)
+            raise
         if self.backend.keeps and not choice.latency:
             choice = msgspec.structs.replace(choice, latency=time.perf_counter() - began)
         return choice
@@ -308,14 +344,23 @@ class FacadeModel:
         return reward
 
     async def _open(self) -> None:
+        task = asyncio.current_task()
         try:
             await self.backend.open()
         except UserError:
             raise
-        except Exception as error:
+        except BaseException as error:
+            if not is_backends_own(error, task):
+                raise
+            words = f": {error}" if isinstance(error, Exception) else ""
             raise ModelUnavailable(
-                f"it cannot be opened ({type(error).__name__}: {error})", where=f"model {self.name}"
+                f"it cannot be opened ({type(error).__name__}{words})", where=f"model {self.name}"
             ) from error
+
+
+def _printable(text: str) -> str:
+    """A text of an identity; a file's name that is not UTF-8 has its bytes written out."""
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def _failed(kind: str, flight: Flight[Any], failure: str, *, shared: bool) -> Call:

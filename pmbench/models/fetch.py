@@ -22,6 +22,7 @@ from pathlib import Path
 
 from pmbench.core.errors import ConfigError, ModelUnavailable, StorageError
 from pmbench.models import cache, hub
+from pmbench.models.paths import why_no_file
 from pmbench.models.presets import PresetFile, find_preset, known_file
 from pmbench.models.spec import parse_spec
 
@@ -114,7 +115,7 @@ def _sweep(folder: Path) -> None:
 
 def _there(path: Path, file: PresetFile) -> bool:
     """Whether the file is there, is what was fetched, and is what the preset wants."""
-    if not path.is_file():
+    if why_no_file(path):
         return False
     entry = cache.read_manifest(path.parent).files.get(path.name)
     if entry is None and not file.sha256:

@@ -57,6 +57,7 @@ class Flights:
         flight: Flight[A] = Flight()
         flight.task = asyncio.get_running_loop().create_task(fly(flight))
         flight.task.add_done_callback(lambda _task: self._land(key, flight))
+        flight.task.add_done_callback(looked_at)
         self._by_key[key] = flight
         return flight, False
 
@@ -86,6 +87,12 @@ class Flights:
             del self._by_key[key]
 
 
+def looked_at(task: asyncio.Task[Any]) -> None:
+    """Take note of how a task ended. What failed while nobody waited any more would be printed otherwise."""
+    if not task.cancelled():
+        task.exception()
+
+
 class OpenOnce:
     """Opens something when it is first needed, once, for all who need it.
 
@@ -110,6 +117,7 @@ class OpenOnce:
                 raise self._failure.with_traceback(None)
             if self._task is None or self._task.done():
                 self._task = asyncio.get_running_loop().create_task(self._open())
+                self._task.add_done_callback(looked_at)
             await asyncio.shield(self._task)
 
     async def forget(self) -> bool:

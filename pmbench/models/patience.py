@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 import msgspec
 
 from pmbench.core.errors import RequestFailed, UserError
+from pmbench.models.foreign import FAULT, cleaned, is_backends_own
 
 if TYPE_CHECKING:
     from tenacity import RetryCallState
@@ -58,9 +59,10 @@ async def insist(
         sleep: how to wait.
 
     Raises:
-        RequestFailed: the last failure. An attempt that took too long is a `timeout`; an exception that
-            backends should not raise is a `backend-error` that names its type only, for its text may quote
-            the request.
+        RequestFailed: the last failure, its kind one that may stand in results. An attempt that took too
+            long is a `timeout`; an exception that backends should not raise (whatever it is, but for Ctrl-C
+            and the cancellation of this very task) is a `backend-error` that names its type only, for its
+            text may quote the request.
         UserError: as the backend raised it.
     """
     from tenacity import AsyncRetrying, retry_if_exception, stop_after_attempt, stop_before_delay
@@ -82,12 +84,17 @@ async def insist(
 
 
 async def _attempt(ask: Callable[[], Awaitable[T]], seconds: float | None) -> T:
+    task = asyncio.current_task()
     try:
         async with asyncio.timeout(seconds):
             return await ask()
-    except (RequestFailed, UserError):
+    except UserError:
         raise
+    except RequestFailed as error:
+        raise cleaned(error) from error.__cause__
     except TimeoutError as error:
         raise RequestFailed("timeout", "no answer in time", retryable=True) from error
-    except Exception as error:
-        raise RequestFailed("backend-error", type(error).__name__) from error
+    except BaseException as error:
+        if not is_backends_own(error, task):
+            raise
+        raise RequestFailed(FAULT, type(error).__name__) from error

@@ -114,7 +114,7 @@ class CompletionStore:
         self._failure: StorageError | None = None
         self._thread = threading.Thread(target=self._work, name="completion-store", daemon=True)
         self._thread.start()
-        atexit.register(self.close)
+        atexit.register(self._close_at_exit)
 
     def get(self, key: str) -> bytes | None:
         """The stored value of a key; None if there is none. From any thread.
@@ -160,17 +160,21 @@ class CompletionStore:
         await pending.future
 
     def close(self) -> None:
-        """Write what waits and let go of the file. May be called again."""
+        """Write what waits and let go of the file. May be called again, also after Ctrl-C in the middle."""
         with self._wake:
-            already = self._closing.is_set()
             self._closing.set()
             self._wake.notify()
         self._thread.join()
-        if not already:
-            atexit.unregister(self.close)
-            with self._reading:
-                self._reader.close()
-            self._writer.close()
+        with self._reading:
+            self._reader.close()
+        self._writer.close()
+        atexit.unregister(self._close_at_exit)
+
+    def _close_at_exit(self) -> None:
+        # Python would print a traceback of Ctrl-C here. A commit it breaks off leaves no half of it on disk,
+        # and nobody was handed an answer of it.
+        with contextlib.suppress(KeyboardInterrupt):
+            self.close()
 
     def _work(self) -> None:
         """The writer thread: gather, commit, tell those who wait; until closed and empty."""

@@ -59,6 +59,7 @@ def aggregate(
         scoring=plan.scoring_digest,
         fingerprint=plan.dataset.fingerprint,
         instances_digest=plan.instances_digest,
+        round=plan.round,
         primary=plan.task.metrics[0].name,
         metrics=metrics,
         counts=counts,

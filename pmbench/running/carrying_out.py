@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+import contextlib
+import signal
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from types import FrameType
 
 import msgspec
 
 from pmbench.core.errors import StorageError
 from pmbench.running.aggregating import aggregate
-from pmbench.running.environment import environment
-from pmbench.running.folder import RunFolder, make_folder, read_json, read_lines, storing, write_json
+from pmbench.running.beginning import begin
+from pmbench.running.folder import Opened, read_json, read_lines, write_json
 from pmbench.running.judging import score, stored_scores
 from pmbench.running.plan import Plan
 from pmbench.running.progress import Progress
-from pmbench.running.records import DataRecord, ResponseRecord, Results, RunRecord, ScoreRecord
+from pmbench.running.records import Counts, ResponseRecord, Results, ScoreRecord
 from pmbench.running.responding import Key, respond
 
 RESULTS, SCORING = "results.json", "scoring.json"
@@ -55,26 +55,35 @@ def carry_out(plan: Plan, progress: Progress) -> Outcome:
         UserError: the disk is full, a model cannot be opened; what was done is kept.
     """
     with plan.folder.locked():
-        record = _begin(plan)
-        plan.begin_round(record.round)
-        return asyncio.run(_phases(plan, progress))
+        plan.begin_round(begin(plan, progress).round)
+        before = signal.getsignal(signal.SIGINT)
+        outcome = asyncio.run(_phases(plan, progress))
+        if not outcome.interrupted:
+            with contextlib.suppress(ValueError, TypeError):  # not in the main thread; set by no Python code
+                signal.signal(signal.SIGINT, before)
+        return outcome
 
 
 async def _phases(plan: Plan, progress: Progress) -> Outcome:
     responses: dict[Key, ResponseRecord] = {
-        (r.id, r.sample): r for r in read_lines(plan.folder.responses, ResponseRecord)
+        (r.id, r.sample): r
+        for r in read_lines(plan.folder.responses, ResponseRecord)
+        if r.round == plan.round
     }
     scores: dict[Key, ScoreRecord] = stored_scores(plan)
+    store = Opened(plan.store.path)
     interrupted = False
+    _interruptible()
     try:
         await respond(plan, responses, progress)
         await plan.model.close()
         await score(plan, responses, scores, progress)
     except asyncio.CancelledError:
-        # The user's Ctrl-C reaches the coroutine as its cancellation; what is on disk is counted and shown.
+        # The user's Ctrl-C; what is on disk is counted and shown.
         interrupted = True
     finally:
-        await _quietly(plan.close)
+        await plan.close()
+    store.check()
     results = aggregate(plan, responses, scores, interrupted=interrupted)
     models = (plan.model, *plan.judge_models.values())
     kept = _write_results(plan, results)
@@ -89,76 +98,28 @@ async def _phases(plan: Plan, progress: Progress) -> Outcome:
     )
 
 
-async def _quietly(close: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    """Close even while being cancelled: a second Ctrl-C must not leave the store unflushed."""
-    closing = asyncio.ensure_future(close())
-    try:
-        await asyncio.shield(closing)
-    except asyncio.CancelledError:
-        await closing
+def _interruptible() -> None:
+    """Let the first Ctrl-C cancel this task, and every further one do nothing.
 
+    A second one would only disturb the closing, which takes no longer than a model takes to stop at a token.
+    """
+    task, loop = asyncio.current_task(), asyncio.get_running_loop()
 
-def _begin(plan: Plan) -> RunRecord:
-    """Write `run.json` where the run is new or begun anew; otherwise return what it says."""
-    now = datetime.now(UTC).isoformat(timespec="seconds")
-    record = plan.folder.record()
-    if record is not None and record.digest != plan.run_digest:
-        raise StorageError(
-            "this folder belongs to another run",
-            where=str(plan.folder.path),
-            remedy="Move the folder away, or use another --runs folder",
-        )
-    if record is not None and not plan.request.fresh:
-        return record
-    number = 0
-    if record is not None:
-        number = record.round + 1
-        _put_aside(plan.folder, record.round)
-    dataset = plan.dataset
-    record = RunRecord(
-        digest=plan.run_digest,
-        asked=plan.asked,
-        model=plan.request.model,
-        spec=str(plan.model.spec),
-        data=DataRecord(
-            given=_absolute(plan.request.data),
-            split=plan.request.split,
-            kind=dataset.source.kind,
-            location=dataset.source.location,
-            revision=dataset.source.revision,
-            files=dict(dataset.source.files),
-            columns=dict(dataset.columns),
-            sensitivity=dataset.sensitivity,
-            instances=len(dataset.instances),
-        ),
-        round=number,
-        command=list(plan.request.command),
-        environment=environment(),
-        created_at=now,
-    )
-    plan.folder.write_record(record)
-    return record
+    def interrupt(_number: int, _frame: FrameType | None) -> None:
+        if task is not None and not task.done():
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+            loop.call_soon_threadsafe(task.cancel)
 
-
-def _absolute(data: str | None) -> str | None:
-    return str(Path(data).resolve()) if data is not None and Path(data).exists() else data
-
-
-def _put_aside(folder: RunFolder, number: int) -> None:
-    """Keep what an earlier round answered and scored, out of the way: it was paid for."""
-    earlier = folder.path / "earlier" / f"round-{number}"
-    make_folder(earlier)
-    for name in ("run.json", "responses.jsonl", "scores"):
-        source = folder.path / name
-        if source.exists():
-            with storing(earlier):
-                source.rename(earlier / name)
+    with contextlib.suppress(ValueError):  # not in the main thread: asyncio's own way is left in place
+        signal.signal(signal.SIGINT, interrupt)
 
 
 def _write_results(plan: Plan, results: Results) -> bool:
     """Write `results.json` and `scoring.json`, unless they say the same; whether they keep more instances."""
     folder = plan.folder.scores(plan.scoring_digest)
     path = folder / RESULTS
+    # Always: it may have been changed, and what it says decides what may be compared.
+    write_json(folder / SCORING, plan.scoring)
     if path.exists():
         try:
             old = read_json(path, Results)
@@ -166,9 +127,12 @@ def _write_results(plan: Plan, results: Results) -> bool:
             old = None
         if old is not None and msgspec.structs.replace(old, finished_at=results.finished_at) == results:
             return False
-        if old is not None and old.counts.instances > results.counts.instances:
-            # A part of the instances (`--limit`) does not take the place of more that were done before.
+        if old is not None and old.round == results.round and _more(old.counts, results.counts):
             return True
-    write_json(folder / SCORING, plan.scoring)
     write_json(path, results)
     return False
+
+
+def _more(old: Counts, new: Counts) -> bool:
+    """A part of the instances (`--limit`) does not take the place of more that were done before."""
+    return old.instances > new.instances and old.scored >= new.scored

@@ -22,6 +22,20 @@ from pmbench.running.records import FORMAT, Results, RunRecord, Scoring
 
 Line = TypeVar("Line", bound=msgspec.Struct)
 
+RUN = "run.json"
+
+UNREADABLE = (msgspec.MsgspecError, ValueError, OverflowError, RecursionError, MemoryError)
+"""All that decoding raises: no JSON, another shape, no UTF-8, a number too large, nested too deeply."""
+
+_REMEDIES = {
+    RUN: "Give the run's command again with --fresh, which asks the model anew",
+    "scoring.json": "Move its folder away and give the run's command again",
+}
+"""What to do about a file that cannot be read."""
+
+_LONGEST = 80
+"""Characters of a name that are shown where it means nothing."""
+
 _FULL = {
     errno.ENOSPC: "the disk is full",
     errno.EDQUOT: "the disk quota is used up",
@@ -34,7 +48,7 @@ class RunFolder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.run_json = path / "run.json"
+        self.run_json = path / RUN
         self.responses = path / "responses.jsonl"
 
     def scores(self, scoring_digest: str) -> Path:
@@ -80,6 +94,32 @@ class RunFolder:
             lock.release()
 
 
+class Opened:
+    """A file that must still be there when the work is done: what is written to a removed file is lost."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        with storing(path):
+            self._inode = path.stat().st_ino
+
+    def check(self) -> None:
+        """Check that it is.
+
+        Raises:
+            StorageError: it was removed or replaced.
+        """
+        try:
+            same = self.path.stat().st_ino == self._inode
+        except OSError:
+            same = False
+        if not same:
+            raise StorageError(
+                "the file was removed or replaced while it was written",
+                where=str(self.path),
+                remedy="Leave the runs folder alone while a run is at work; give the same command again",
+            )
+
+
 class Appender:
     """Appends records to a JSON-lines file, each as one write; a torn last line is cut off first."""
 
@@ -89,6 +129,7 @@ class Appender:
         with storing(path):
             self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
             self._cut_torn_line()
+        self._opened = Opened(path)
 
     def append(self, record: msgspec.Struct) -> None:
         """Append one record.
@@ -108,10 +149,17 @@ class Appender:
                 raise
 
     def close(self) -> None:
-        """Flush to disk and close."""
-        with storing(self.path):
-            os.fsync(self._file)
-        os.close(self._file)
+        """Flush to disk and close.
+
+        Raises:
+            StorageError: it cannot be flushed, or was removed meanwhile.
+        """
+        try:
+            with storing(self.path):
+                os.fsync(self._file)
+        finally:
+            os.close(self._file)
+        self._opened.check()
 
     def __enter__(self) -> Appender:
         return self
@@ -139,17 +187,16 @@ def read_lines(path: Path, kind: type[Line]) -> list[Line]:
     Raises:
         StorageError: a line in the middle is broken.
     """
-    if not path.exists():
-        return []
-    decoder = msgspec.json.Decoder(kind)
     with storing(path):
-        content = path.read_bytes()
-    lines = content.split(b"\n")
+        if not path.exists():
+            return []
+    decoder = msgspec.json.Decoder(kind)
+    lines = _content(path).split(b"\n")
     records = []
     for number, line in enumerate(lines[:-1], start=1):
         try:
             records.append(decoder.decode(line))
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        except UNREADABLE:
             raise StorageError(
                 "this line is not a record of a run",
                 where=f"{path}, line {number}",
@@ -164,8 +211,7 @@ def read_json(path: Path, kind: type[Line]) -> Line:
     Raises:
         StorageError: it is broken, or of a newer format.
     """
-    with storing(path):
-        content = path.read_bytes()
+    content = _content(path)
     try:
         version = msgspec.json.decode(content, type=dict[str, Any]).get("format", FORMAT)
         if isinstance(version, int) and version > FORMAT:
@@ -175,12 +221,20 @@ def read_json(path: Path, kind: type[Line]) -> Line:
                 remedy="Update pmbench",
             )
         return msgspec.json.decode(content, type=kind)
-    except msgspec.DecodeError:
+    except UNREADABLE:
         raise StorageError(
             "the file cannot be read as a record of a run",
             where=str(path),
-            remedy="Remove it, or begin anew with --fresh",
+            remedy=_REMEDIES.get(path.name, "Give the run's command again, or begin anew with --fresh"),
         ) from None
+
+
+def _content(path: Path) -> bytes:
+    with storing(path):
+        try:
+            return path.read_bytes()
+        except MemoryError:
+            raise StorageError("the file is too large to be read", where=str(path)) from None
 
 
 def write_json(path: Path, value: msgspec.Struct) -> None:
@@ -191,12 +245,28 @@ def write_json(path: Path, value: msgspec.Struct) -> None:
         try:
             descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
             with os.fdopen(descriptor, "wb") as file:
-                file.write(msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n")
+                file.write(msgspec.json.format(_encoded(value), indent=2) + b"\n")
                 file.flush()
                 os.fsync(file.fileno())
             part.replace(path)
         finally:
             part.unlink(missing_ok=True)
+
+
+def _encoded(value: msgspec.Struct) -> bytes:
+    """As JSON. A path or argument that is not UTF-8 comes with surrogates, which JSON cannot hold: replaced."""
+    try:
+        return msgspec.json.encode(value)
+    except UnicodeEncodeError:
+        return msgspec.json.encode(_utf8(msgspec.to_builtins(value)))
+
+
+def _utf8(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    if isinstance(value, dict):
+        return {_utf8(name): _utf8(part) for name, part in value.items()}
+    return [_utf8(part) for part in value] if isinstance(value, list | tuple) else value
 
 
 def make_folder(path: Path) -> None:
@@ -206,7 +276,12 @@ def make_folder(path: Path) -> None:
         StorageError: it cannot be made or written to.
     """
     with storing(path):
-        path.mkdir(parents=True, exist_ok=True, mode=0o700)
+        for folder in (*reversed(path.parents), path):
+            # `parents=True` would make the folders above with the modes of the umask.
+            if not folder.exists():
+                folder.mkdir(mode=0o700, exist_ok=True)
+        if not path.is_dir():
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
         if not os.access(path, os.W_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
@@ -239,9 +314,10 @@ def folder_for(runs: Path, task: str, model: str, strategy: str, digest: str) ->
 
 
 def all_runs(runs: Path, task: str | None = None) -> list[RunFolder]:
-    """Every run folder below a runs folder, sorted by path."""
-    pattern = f"{task or '*'}/*/*/run.json"
-    return [RunFolder(file.parent) for file in sorted(runs.glob(pattern))]
+    """Every run folder below a runs folder, or those of the task of this very name, sorted by path."""
+    with storing(runs):
+        found = sorted(runs.glob(f"*/*/*/{RUN}"))
+    return [RunFolder(file.parent) for file in found if task is None or file.parents[2].name == task]
 
 
 def find_run(runs: Path, name: str) -> RunFolder:
@@ -250,23 +326,33 @@ def find_run(runs: Path, name: str) -> RunFolder:
     Raises:
         StorageError: there is none, or more than one.
     """
-    as_path = Path(name)
-    if (as_path / "run.json").is_file():
-        return RunFolder(as_path)
+    if _is_run(Path(name)):
+        return RunFolder(Path(name))
+    shown = repr(name if len(name) <= _LONGEST else f"{name[:_LONGEST]}…")
     found = [run for run in all_runs(runs) if run.path.name.rpartition("-")[2].startswith(name.lower())]
     if len(found) == 1:
         return found[0]
     if found and len({run.path.name.rpartition("-")[2] for run in found}) == 1:
         folders = ", ".join(str(run.path) for run in found)
         raise StorageError(
-            f"{name!r} is one run under {len(found)} names of its model", remedy=f"Give a folder: {folders}"
+            f"{shown} is one run under {len(found)} names of its model", remedy=f"Give a folder: {folders}"
         )
     if found:
         names = ", ".join(run.path.name.rpartition("-")[2] for run in found[:8])
         raise StorageError(
-            f"{name!r} is the beginning of {len(found)} runs: {names}", remedy="Give more of the digest"
+            f"{shown} is the beginning of {len(found)} runs: {names}", remedy="Give more of the digest"
         )
-    raise StorageError(f"no run {name!r} in {runs}", remedy="See: pmbench runs")
+    raise StorageError(f"no run {shown} in {runs}", remedy="See: pmbench runs")
+
+
+def _is_run(path: Path) -> bool:
+    with storing(path):
+        try:
+            return (path / RUN).is_file()
+        except OSError as error:
+            if error.errno == errno.ENAMETOOLONG:
+                return False
+            raise
 
 
 __all__ = [

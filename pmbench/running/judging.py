@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from pmbench.core.errors import RequestFailed, Unscored, UserError
+import math
+
+import msgspec
+
+from pmbench.core.errors import RequestFailed, Unscored
 from pmbench.core.instance import Instance, Response, Score
+from pmbench.core.metric import Metric
 from pmbench.models.facade import tracking
+from pmbench.running.faults import check_writable, fault, is_ours
 from pmbench.running.folder import Appender, read_lines
 from pmbench.running.plan import Plan
 from pmbench.running.progress import Progress
 from pmbench.running.records import ResponseRecord, ScoreRecord
-from pmbench.running.responding import Key, fault, response_digest, totals
+from pmbench.running.responding import Key, response_digest, totals
 from pmbench.running.workers import over, width_for
 
 SCORES = "scores.jsonl"
@@ -18,9 +24,9 @@ EMBEDDED_PARALLEL = 16
 
 
 def stored_scores(plan: Plan) -> dict[Key, ScoreRecord]:
-    """Scores that are on disk, the last of each instance and sample."""
+    """Scores of this round that are on disk, the last of each instance and sample."""
     path = plan.folder.scores(plan.scoring_digest) / SCORES
-    return {(record.id, record.sample): record for record in read_lines(path, ScoreRecord)}
+    return {(r.id, r.sample): r for r in read_lines(path, ScoreRecord) if r.round == plan.round}
 
 
 async def score(
@@ -64,27 +70,43 @@ def _open(response: ResponseRecord, have: dict[Key, ScoreRecord], retry_failed: 
 
 
 async def _score_one(plan: Plan, instance: Instance, response: ResponseRecord) -> ScoreRecord:
-    failure, found = "", Score({})
+    base = ScoreRecord(
+        id=instance.id,
+        sample=response.sample,
+        round=plan.round,
+        cluster=instance.cluster or instance.id,
+        slices=dict(instance.slices),
+        response=response_digest(response),
+    )
     with tracking(instance.id, response.sample) as calls:
         try:
             found = await plan.task.score(instance, Response(response.text, response.data), plan.judges)
+            record = msgspec.structs.replace(
+                base,
+                stats=_finite(found, plan.task.metrics[0]),
+                units=list(found.units),
+                arrays=dict(found.arrays),
+                evidence=found.evidence,
+            )
+            check_writable(record)
         except (RequestFailed, Unscored) as error:
-            failure = error.kind
-        except UserError:
-            raise
-        except Exception as error:  # noqa: BLE001 - a plugin's fault costs one score, not the run
-            failure = fault(error)
-    return ScoreRecord(
-        id=instance.id,
-        sample=response.sample,
-        cluster=instance.cluster or instance.id,
-        slices=dict(instance.slices),
-        status="missing" if failure else "ok",
-        stats={name: float(value) for name, value in found.stats.items()},
-        units=list(found.units),
-        arrays=dict(found.arrays),
-        failure=failure,
-        response=response_digest(response),
-        evidence=found.evidence,
-        **totals(calls),
-    )
+            record = msgspec.structs.replace(base, status="missing", failure=error.kind)
+        except BaseException as error:
+            if is_ours(error):
+                raise
+            record = msgspec.structs.replace(base, status="missing", failure=fault(error))
+    return msgspec.structs.replace(record, **totals(calls))
+
+
+def _finite(score: Score, primary: Metric) -> dict[str, float]:
+    """The statistics, all finite and those of the primary metric among them.
+
+    Raises:
+        Unscored: one is NaN or infinite, or the primary metric cannot be computed: no honest number exists.
+    """
+    stats = {name: float(value) for name, value in score.stats.items()}
+    if not all(math.isfinite(value) for value in stats.values()):
+        raise Unscored("not-finite")
+    if not primary.computable(stats):
+        raise Unscored("no-primary")
+    return stats

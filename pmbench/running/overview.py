@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pmbench.core.errors import StorageError
 from pmbench.running.carrying_out import RESULTS
-from pmbench.running.folder import RunFolder, all_runs, read_json
+from pmbench.running.folder import RunFolder, all_runs, read_json, storing
 from pmbench.running.records import Results, RunRecord
 
 
@@ -36,7 +36,8 @@ def overview(runs: Path, task: str | None = None) -> Iterator[Line]:
 def _lines(run: RunFolder) -> Iterator[Line]:
     digest = run.path.name.rpartition("-")[2]
     try:
-        record = run.record()
+        with storing(run.path):
+            record, folders = run.record(), run.scorings()
     except StorageError as error:
         yield Line(
             digest, run.path.parent.parent.name, run.path.parent.name, "", status=f"unreadable: {error}"
@@ -45,7 +46,6 @@ def _lines(run: RunFolder) -> Iterator[Line]:
     if record is None:
         return
     asked = record.asked
-    folders = run.scorings()
     if not folders:
         yield Line(digest, asked.task, record.model, asked.strategy, Path(record.data.location).name)
     for folder in folders:

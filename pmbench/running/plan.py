@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,16 +12,17 @@ import msgspec
 
 from pmbench.core.dataset import Sensitivity
 from pmbench.core.digest import digest
-from pmbench.core.errors import ConfigError, UnknownName
+from pmbench.core.errors import ConfigError, UnknownName, UserError
 from pmbench.core.instance import Instance
-from pmbench.core.registry import load_task
+from pmbench.core.registry import PluginError, load_task
 from pmbench.core.task import EMBEDDED, Judge, JudgeParts, Options, Strategy, Task
 from pmbench.data.loading import Dataset, load
 from pmbench.models.catalogue import open_model
 from pmbench.models.embedder import LocalEmbedder, open_embedder
 from pmbench.models.facade import FacadeModel, Sampling
-from pmbench.models.presets import presets
 from pmbench.models.store import CompletionStore
+from pmbench.running.checks import check_judges, check_needs, check_numbers, coverage
+from pmbench.running.faults import fault
 from pmbench.running.folder import RunFolder, folder_for, make_folder
 from pmbench.running.recorded import RECORDED, Recorded
 from pmbench.running.records import Asked, Scoring
@@ -86,6 +87,7 @@ class Plan:
     folder: RunFolder
     store: CompletionStore
     notes: list[str]
+    round: int = 0
 
     @property
     def run_digest(self) -> str:
@@ -104,6 +106,7 @@ class Plan:
 
     def begin_round(self, number: int) -> None:
         """Ask anew what an earlier round has stored; see `--fresh`."""
+        self.round = number
         for model in (self.model, *self.judge_models.values()):
             model.round = number
 
@@ -146,20 +149,13 @@ def make_plan(request: RunRequest) -> Plan:
     Raises:
         UserError: whatever the user has to mend first.
     """
-    _check_numbers(request)
+    check_numbers(request)
     task_class = load_task(request.task)
     task = task_class(task_class.parse_options(request.options))
-    _check_judges(task, request.judges)
+    check_judges(task, request.judges)
     if request.strategy is not None and request.strategy != RECORDED:
         task.strategy(request.strategy)
-    dataset = load(
-        task,
-        request.data,
-        columns=request.columns,
-        sensitivity=request.sensitivity,
-        revision=request.revision,
-        split=request.split,
-    )
+    dataset = _load(task, request)
     make_folder(request.runs)
     store = CompletionStore(request.runs / STORE)
     try:
@@ -169,18 +165,38 @@ def make_plan(request: RunRequest) -> Plan:
         raise
 
 
+def _load(task: Task, request: RunRequest) -> Dataset:
+    """The dataset; a task's own fault in making instances is an error of one line, without its message."""
+    try:
+        return load(
+            task,
+            request.data,
+            columns=request.columns,
+            sensitivity=request.sensitivity,
+            revision=request.revision,
+            split=request.split,
+        )
+    except BaseException as error:
+        if isinstance(error, UserError | KeyboardInterrupt | MemoryError):
+            raise
+        raise PluginError(
+            f"the task {task.name!r} failed while it read the data ({fault(error)})",
+            remedy="This is a fault of the task's package",
+        ) from None
+
+
 def _resolve(request: RunRequest, task: Task, dataset: Dataset, store: CompletionStore) -> Plan:
     sampling = Sampling(request.max_tokens, request.temperature, request.seed)
     model = open_model(request.model, store=store, sampling=sampling, columns=dataset.column)
-    notes = _coverage(model, dataset)
+    notes = coverage(model, [instance.id for instance in dataset.instances])
     strategy_name, strategy = _strategy(task, request.strategy, model)
-    _check_needs(f"strategy {strategy_name}", strategy.needs - {"embed"}, model)
+    check_needs(f"strategy {strategy_name}", strategy.needs - {"embed"}, model)
     judge_names = {role: request.judges.get(role, part.default) for role, part in task.judges.items()}
     judge_models = {}
     for role, name in judge_names.items():
         if name != EMBEDDED:
             judge_models[role] = open_model(name, store=store, sampling=Sampling(seed=request.seed))
-            _check_needs(f"judge role {role}", task.judges[role].needs, judge_models[role])
+            check_needs(f"judge role {role}", task.judges[role].needs, judge_models[role])
     embeds = "embed" in strategy.needs
     judged_by_embedding = EMBEDDED in judge_names.values()
     embedder = open_embedder(request.embedder) if embeds or judged_by_embedding else None
@@ -190,7 +206,7 @@ def _resolve(request: RunRequest, task: Task, dataset: Dataset, store: Completio
         task_version=task.version,
         options=msgspec.to_builtins(task.option),
         strategy=strategy_name,
-        strategy_about=dict(strategy.describe()),
+        strategy_about=_plain(strategy.describe()),
         model=_model_about(model),
         fingerprint=dataset.fingerprint,
         max_tokens=request.max_tokens,
@@ -227,33 +243,6 @@ def _resolve(request: RunRequest, task: Task, dataset: Dataset, store: Completio
     )
 
 
-def _coverage(model: FacadeModel, dataset: Dataset) -> list[str]:
-    """Notes on recorded answers that do not fit the dataset.
-
-    Raises:
-        ConfigError: none of them does.
-    """
-    ids = [instance.id for instance in dataset.instances]
-    missing, surplus = model.backend.coverage(ids)
-    if len(missing) == len(ids):
-        raise ConfigError(
-            f"none of its ids is in the data: it has {_few(surplus)}, the data have {_few(ids)}",
-            where=f"model {model.name}",
-            remedy="Say which column holds the ids: --columns id=… for the data, replay:FILE?id=… for the answers",
-        )
-    notes = []
-    if missing:
-        notes.append(f"{len(missing)} of {len(ids)} instances have no recorded answer: {_few(missing)}")
-    if surplus:
-        notes.append(f"{len(surplus)} recorded answers belong to no instance: {_few(surplus)}")
-    return notes
-
-
-def _few(ids: Sequence[str]) -> str:
-    shown = ", ".join(repr(name[:40]) for name in ids[:3])
-    return f"{shown}, …" if len(ids) > 3 else shown or "none"
-
-
 def strategies_of(task: type[Task], names: tuple[str, ...]) -> list[str | None]:
     """What `--strategy` means: names as given, `all` for each of the task's, None for the default.
 
@@ -284,43 +273,6 @@ def _strategy(task: Task, name: str | None, model: FacadeModel) -> tuple[str, St
     return (RECORDED, Recorded()) if recorded else task.strategy(name)
 
 
-def _check_numbers(request: RunRequest) -> None:
-    checks = [
-        ("--limit", "1 or more", request.limit is None or request.limit >= 1),
-        ("--samples", "1 or more", request.samples >= 1),
-        ("--max-tokens", "1 or more", request.max_tokens is None or request.max_tokens >= 1),
-        ("--temperature", "from 0 to 10", request.temperature is None or 0 <= request.temperature <= 10),
-        ("--max-missing", "from 0 to 1", 0 <= request.max_missing <= 1),
-        ("--seed", "from 0 to 2147483647", 0 <= request.seed < 2**31),
-    ]
-    for option, needed, fine in checks:
-        if not fine:
-            raise ConfigError(f"it must be {needed}", where=option)
-    if request.samples > 1 and request.temperature == 0:
-        raise ConfigError(
-            "several samples at temperature 0 are the same answer again",
-            where="--samples",
-            remedy="Give a --temperature above 0",
-        )
-
-
-def _check_judges(task: Task, judges: Mapping[str, str]) -> None:
-    for role, name in judges.items():
-        if role not in task.judges:
-            raise UnknownName(f"judge role of {task.name}", role, task.judges)
-        if ":" not in name and name.partition("?")[0] not in (known := {EMBEDDED, *presets()}):
-            raise UnknownName("judge", name, known, remedy="See: pmbench models")
-
-
-def _check_needs(who: str, needs: frozenset[str], model: FacadeModel) -> None:
-    lacking = sorted(needs - model.offers)
-    if lacking:
-        raise ConfigError(
-            f"the {who} needs a model that offers {', '.join(lacking)}; {model.name} does not",
-            remedy="Choose another model; see: pmbench models",
-        )
-
-
 def _judge(task: Task, role: str, model: FacadeModel | None, embedder: LocalEmbedder | None) -> Judge:
     options: Options = task.option
     return task.judges[role].build(JudgeParts(model, None if model else embedder, options))
@@ -334,8 +286,14 @@ def _model_about(model: FacadeModel) -> dict[str, str]:
     return {"backend": model.backend.name, **identity}
 
 
+def _plain(about: Mapping[str, Any]) -> dict[str, Any]:
+    """As it will be read back from JSON, so that its digest is the same then."""
+    plain: dict[str, Any] = msgspec.to_builtins(dict(about), str_keys=True)
+    return plain
+
+
 def _judge_about(judge: Judge, model: FacadeModel | None) -> dict[str, Any]:
-    about = dict(judge.describe())
+    about = _plain(judge.describe())
     return {**about, "model": _model_about(model)} if model else about
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import time
 from typing import Protocol, TextIO
@@ -74,8 +75,9 @@ class PlainLines:
         self.note(f"{self._state()} in {time.monotonic() - self._began:.1f} s")
 
     def note(self, text: str) -> None:
-        """One line, at once."""
-        print(text, file=self.stream, flush=True)
+        """One line, at once. A reader that has gone (`| head`) does not stop the run."""
+        with contextlib.suppress(BrokenPipeError):
+            print(text, file=self.stream, flush=True)
 
     def _state(self) -> str:
         failed = f", {self._failed} failed" if self._failed else ""

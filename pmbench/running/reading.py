@@ -10,23 +10,32 @@ from pmbench.core.errors import StorageError, UserError
 from pmbench.core.instance import Instance, Response, Score
 from pmbench.core.registry import load_task
 from pmbench.core.task import Record, Task
+from pmbench.data.fingerprint import id_shown
 from pmbench.data.loading import load
 from pmbench.running.carrying_out import RESULTS
 from pmbench.running.columns import ScoreColumns
-from pmbench.running.folder import RunFolder, find_run, read_json, read_lines
+from pmbench.running.folder import RunFolder, find_run, read_json, read_lines, storing
 from pmbench.running.judging import SCORES
 from pmbench.running.records import ResponseRecord, Results, RunRecord, ScoreRecord
+from pmbench.running.responding import Key
 
 
 @dataclass(frozen=True)
 class StoredRun:
-    """A run as it lies on disk: its folder, its record, the results of one scoring, other scorings."""
+    """A run as it lies on disk: its folder, its record, the results of one scoring, other scorings.
+
+    Attributes:
+        scores: the folder of the scoring; None where the run is not scored.
+        others: names of scorings that are not shown.
+        broken: for each scoring whose results cannot be read, why.
+    """
 
     folder: RunFolder
     record: RunRecord
     scores: Path | None
     results: Results | None
     others: list[str] = field(default_factory=list)
+    broken: list[str] = field(default_factory=list)
 
     def task(self) -> Task:
         """The task with the run's options.
@@ -44,22 +53,33 @@ def read_run(runs: Path, name: str, scoring: str | None = None) -> StoredRun:
     """The run that `name` means, with the scoring of the most instances or the one that begins with `scoring`.
 
     Raises:
-        StorageError: there is no such run or scoring, or more than one.
+        StorageError: there is no such run or scoring, or more than one, or none that can be read.
     """
     folder = find_run(runs, name)
     record = folder.record()
     if record is None:
         raise StorageError("this folder has no run.json", where=str(folder.path))
-    found = [path for path in folder.scorings() if path.name.startswith(scoring or "")]
+    with storing(folder.path):
+        scorings = folder.scorings()
+    found = [path for path in scorings if path.name.startswith(scoring or "")]
     if scoring and len(found) != 1:
-        names = ", ".join(path.name for path in folder.scorings()) or "none"
-        raise StorageError(f"{len(found)} scorings begin with {scoring!r}", remedy=f"There are: {names}")
+        names = ", ".join(path.name for path in scorings) or "none"
+        raise StorageError(f"{len(found)} scorings begin with {scoring[:80]!r}", remedy=f"There are: {names}")
     if not found:
         return StoredRun(folder, record, None, None)
-    read = [(path, read_json(path / RESULTS, Results)) for path in found]
+    read: list[tuple[Path, Results]] = []
+    broken: list[StorageError] = []
+    for path in found:
+        try:
+            read.append((path, read_json(path / RESULTS, Results)))
+        except StorageError as error:
+            broken.append(error)
+    if not read:
+        raise broken[0]
     # Of as many scores the newest: `scorings` is in order of time, and `max` takes the first of equals.
-    path, results = max(reversed(read), key=lambda one: one[1].counts.scored)
-    return StoredRun(folder, record, path, results, [other.name for other in found if other != path])
+    path, results = max(reversed(read), key=lambda one: (one[1].round, one[1].counts.scored))
+    others = [other.name for other, _ in read if other != path]
+    return StoredRun(folder, record, path, results, others, [str(error) for error in broken])
 
 
 def read_instance(run: StoredRun, instance_id: str, sample: int = 0) -> tuple[Record, list[str]]:
@@ -68,15 +88,14 @@ def read_instance(run: StoredRun, instance_id: str, sample: int = 0) -> tuple[Re
     Raises:
         StorageError: the run has nothing of that instance.
     """
-    responses = {(r.id, r.sample): r for r in read_lines(run.folder.responses, ResponseRecord)}
+    responses, scores = _responses(run), _scores(run)
     response = responses.get((instance_id, sample))
     if response is None:
         raise StorageError(
-            f"no response to the instance {instance_id!r}, sample {sample}",
+            f"no response to the instance {id_shown(instance_id)}, sample {sample}",
             where=str(run.folder.responses),
-            remedy=f"There are: {', '.join(repr(name) for name, _ in list(responses)[:3]) or 'none'}, …",
+            remedy=f"There are: {', '.join(id_shown(name) for name, _ in list(responses)[:3]) or 'none'}, …",
         )
-    scores = {(s.id, s.sample): s for s in read_lines(run.scores / SCORES, ScoreRecord)} if run.scores else {}
     score = scores.get((instance_id, sample))
     instance, remark = _instance(run, instance_id)
     remarks = [remark] if remark else []
@@ -99,34 +118,48 @@ def read_instance(run: StoredRun, instance_id: str, sample: int = 0) -> tuple[Re
 def instance_values(run: StoredRun) -> list[tuple[str, float | None, str]]:
     """For each response id, the primary metric of it alone and what is odd about it; the worst first."""
     primary = run.task().metrics[0]
-    scores = read_lines(run.scores / SCORES, ScoreRecord) if run.scores else []
-    good = {(s.id, s.sample): s for s in scores if s.status == "ok"}
-    lost = {(s.id, s.sample): s.failure for s in scores if s.status == "missing"}
+    responses, scores = _responses(run), _scores(run)
     rows: list[tuple[str, float | None, str]] = []
-    for key, response in {
-        (r.id, r.sample): r for r in read_lines(run.folder.responses, ResponseRecord)
-    }.items():
+    for key, response in responses.items():
         name = response.id if not response.sample else f"{response.id}, sample {response.sample}"
-        score = good.get(key)
-        value = ScoreColumns([score]).value(primary) if score else math.nan
-        odd = response.failure or lost.get(key, "") or (response.finish if response.finish != "stop" else "")
+        score = scores.get(key)
+        good = score is not None and score.status == "ok"
+        value = ScoreColumns([score]).value(primary) if score and good else math.nan
+        odd = response.failure or (response.finish if response.finish != "stop" else "")
+        if response.status == "ok" and score is None:
+            odd = "not scored yet"
+        elif score is not None and not good:
+            odd = score.failure
+        elif score is not None and not primary.computable(score.stats):
+            odd = f"its score lacks statistics of {primary.name}"
         rows.append((name, None if math.isnan(value) else value, odd))
     sign = -1 if primary.higher_is_better is False else 1
     return sorted(rows, key=lambda row: (row[1] is not None, sign * (row[1] or 0.0), row[0]))
+
+
+def _responses(run: StoredRun) -> dict[Key, ResponseRecord]:
+    """The responses of the run's current round, the last of each instance and sample."""
+    lines = read_lines(run.folder.responses, ResponseRecord)
+    return {(line.id, line.sample): line for line in lines if line.round == run.record.round}
+
+
+def _scores(run: StoredRun) -> dict[Key, ScoreRecord]:
+    """The scores of the run's current round, the last of each instance and sample."""
+    lines = read_lines(run.scores / SCORES, ScoreRecord) if run.scores else []
+    return {(line.id, line.sample): line for line in lines if line.round == run.record.round}
 
 
 def _instance(run: StoredRun, instance_id: str) -> tuple[Instance, str]:
     """The instance from the dataset, if that is still where it was and the same."""
     unknown = Instance(instance_id, {}, {})
     data = run.record.data
+    revision = data.revision or None if data.kind == "hub" else None
     try:
-        dataset = load(run.task(), data.given, columns=_renamed(data.columns), split=data.split)
+        dataset = load(
+            run.task(), data.given, columns=data.asked_columns, revision=revision, split=data.split
+        )
     except UserError as error:
         return unknown, f"The dataset cannot be read again: {error}"
     if dataset.fingerprint != run.record.asked.fingerprint:
         return unknown, "The dataset has changed since the run; its texts are not shown."
     return next((i for i in dataset.instances if i.id == instance_id), unknown), ""
-
-
-def _renamed(columns: dict[str, str]) -> dict[str, str]:
-    return {name: column for name, column in columns.items() if name != column}

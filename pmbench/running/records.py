@@ -72,6 +72,7 @@ class DataRecord(msgspec.Struct, frozen=True):
         kind: `demo`, `file`, `folder`, `datasets` or `hub`.
         location: as shown to the user.
         revision: of a hub dataset; split: of a dataset that has several.
+        asked_columns: what `--columns` said.
         files: SHA-256 by file name.
         columns: the task's column to the file's.
         sensitivity: `public`, `deidentified` or `phi`.
@@ -80,6 +81,7 @@ class DataRecord(msgspec.Struct, frozen=True):
 
     given: str | None
     split: str | None
+    asked_columns: dict[str, str]
     kind: str
     location: str
     revision: str
@@ -98,7 +100,7 @@ class RunRecord(msgspec.Struct, kw_only=True):
         asked: what decides the responses.
         model: the name that the user gave; spec: what it stands for.
         data: where the rows came from.
-        round: how often `--fresh` began the run anew.
+        round: how often `--fresh` began the run anew; only lines of this round count.
         command: the arguments of the command that began it.
         environment: versions of pmbench, Python and packages, host facts, git commit of the working folder.
         created_at: when it was begun, ISO 8601, UTC.
@@ -122,6 +124,7 @@ class ResponseRecord(msgspec.Struct, omit_defaults=True, kw_only=True):
     Attributes:
         id: of the instance.
         sample: number of the sample, from 0.
+        round: see `run.json`.
         status: `ok`, or `failed` after all retries.
         text: the response's text.
         data: the response's structured data.
@@ -137,6 +140,7 @@ class ResponseRecord(msgspec.Struct, omit_defaults=True, kw_only=True):
 
     id: str
     sample: int = 0
+    round: int = 0
     status: Literal["ok", "failed"] = "ok"
     text: str = ""
     data: dict[str, Any] = {}
@@ -156,6 +160,7 @@ class ScoreRecord(msgspec.Struct, omit_defaults=True, kw_only=True):
     Attributes:
         id: of the instance.
         sample: number of the sample, from 0.
+        round: see `run.json`.
         cluster: the unit of resampling.
         slices: subgroup labels.
         status: `ok`, or `missing` where no honest number exists.
@@ -173,6 +178,7 @@ class ScoreRecord(msgspec.Struct, omit_defaults=True, kw_only=True):
 
     id: str
     sample: int = 0
+    round: int = 0
     cluster: str = ""
     slices: dict[str, str] = {}
     status: Literal["ok", "missing"] = "ok"
@@ -306,6 +312,7 @@ class Results(msgspec.Struct, kw_only=True):
         judges: for each role the name of its judge.
         run: digest of the run; scoring: digest of the scoring; fingerprint: of the dataset;
             instances_digest: of the ids of this run's instances.
+        round: the round of the run that these are results of.
         primary: name of the primary metric.
         metrics: by name, in the task's order.
         counts: what became of every instance.
@@ -327,6 +334,7 @@ class Results(msgspec.Struct, kw_only=True):
     scoring: str
     fingerprint: str
     instances_digest: str
+    round: int = 0
     primary: str
     metrics: dict[str, MetricResult] = {}
     counts: Counts = msgspec.field(default_factory=Counts)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from pmbench.core.digest import SHORT, digest
-from pmbench.core.errors import RequestFailed, UserError
-from pmbench.core.instance import Instance, Response
+from pmbench.core.errors import RequestFailed
+from pmbench.core.instance import Instance
 from pmbench.core.model import Usage
 from pmbench.core.task import StrategyContext
 from pmbench.models.facade import Call, tracking
+from pmbench.running.faults import check_writable, fault, is_ours
 from pmbench.running.folder import Appender
 from pmbench.running.plan import Plan
 from pmbench.running.progress import Progress
@@ -60,25 +61,22 @@ def _open(record: ResponseRecord | None, retry_failed: bool) -> bool:
 
 async def _respond_one(plan: Plan, instance: Instance, sample: int) -> ResponseRecord:
     context = StrategyContext(plan.task.option, plan.embedder, plan.request.seed)
-    failure, response = "", Response()
+    base = ResponseRecord(id=instance.id, sample=sample, round=plan.round)
     with tracking(instance.id, sample) as calls:
         try:
             response = await plan.strategy(instance.inputs, plan.model, context)
+            record = msgspec.structs.replace(base, text=response.text, data=dict(response.data))
+            check_writable(record)
         except RequestFailed as error:
-            failure = error.kind
-        except UserError:
-            raise
-        except Exception as error:  # noqa: BLE001 - a plugin's fault costs one instance, not the run
-            failure = fault(error)
-    return ResponseRecord(
-        id=instance.id,
-        sample=sample,
-        status="failed" if failure else "ok",
-        text=response.text,
-        data=dict(response.data),
+            record = msgspec.structs.replace(base, status="failed", failure=error.kind)
+        except BaseException as error:
+            if is_ours(error):
+                raise
+            record = msgspec.structs.replace(base, status="failed", failure=fault(error))
+    return msgspec.structs.replace(
+        record,
         finish=_worst_finish(calls),
         reasoning=[call.reasoning for call in calls if call.reasoning],
-        failure=failure,
         **totals(calls),
         retries=sum(call.retries for call in calls),
     )
@@ -87,13 +85,6 @@ async def _respond_one(plan: Plan, instance: Instance, sample: int) -> ResponseR
 def _worst_finish(calls: Sequence[Call]) -> str:
     finishes = {call.finish for call in calls}
     return next((reason for reason in _WORST if reason in finishes), "stop")
-
-
-def fault(error: Exception) -> str:
-    """Kind of a plugin's own error: its type and where it was raised, never its message (may hold text)."""
-    last = traceback.extract_tb(error.__traceback__)[-1:]
-    place = f" at {Path(last[0].filename).name}:{last[0].lineno}" if last else ""
-    return f"{type(error).__name__}{place}"
 
 
 def totals(calls: Sequence[Call]) -> dict[str, Any]:

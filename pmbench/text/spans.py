@@ -6,14 +6,20 @@ passage is found only at word boundaries; the first occurrence counts.
 
 from __future__ import annotations
 
+import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 _APOSTROPHES = "'‘’‚‛′´`ʼ＇"
 _QUOTES = '"“”„‟″«»＂'
 _DASHES = "-‐‑‒–—―−﹘﹣－"
+_QUOTING = frozenset(_APOSTROPHES + _QUOTES)
 _SAME = {**dict.fromkeys(_APOSTROPHES, "'"), **dict.fromkeys(_QUOTES, '"'), **dict.fromkeys(_DASHES, "-")}
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_PATIENCE = 64
+"""Places inside words that are passed over before the text is taken for one that repeats itself."""
 
 
 def find_span(text: str, span: str) -> tuple[int, int] | None:
@@ -26,14 +32,9 @@ def find_span(text: str, span: str) -> tuple[int, int] | None:
     if not wanted:
         return None
     folded, origin = _folded(text)
-    at = folded.find(wanted)
-    while at >= 0:
+    for at in _places(folded, wanted):
         end = at + len(wanted)
-        if _inside(folded, origin, at):
-            at = folded.find(wanted, _next_start(folded, origin, at))
-        elif _inside(folded, origin, end):
-            at = folded.find(wanted, at + 1)
-        else:
+        if not _inside(folded, origin, at) and not _inside(folded, origin, end):
             return origin[at], origin[end - 1] + 1
     return None
 
@@ -51,17 +52,26 @@ def remove_spans(text: str, spans: Iterable[tuple[int, int]]) -> str:
 
 def _bare(span: str) -> str:
     """A passage without white space and matching quotes around it."""
-    span = span.strip()
-    while len(span) > 1 and span[0] in _APOSTROPHES + _QUOTES and _SAME[span[0]] == _SAME.get(span[-1]):
-        span = span[1:-1].strip()
-    return span
+    start, end = 0, len(span)
+    while start < end:
+        if span[start].isspace():
+            start += 1
+        elif span[end - 1].isspace():
+            end -= 1
+        elif end - start > 1 and span[start] in _QUOTING and _SAME[span[start]] == _SAME.get(span[end - 1]):
+            start, end = start + 1, end - 1
+        else:
+            break
+    return span[start:end]
 
 
 def _fold(text: str) -> tuple[str, list[int]]:
     """The text as it is compared, and for each of its letters the index of the letter it came from.
 
     Runs of white space become one space and runs of dashes one dash; the index is that of the run's first.
+    Half a surrogate pair is the replacement character: whoever quotes the text cannot write it otherwise.
     """
+    text = _SURROGATE.sub("\ufffd", text)
     letters: list[str] = []
     origin: list[int] = []
     last = ""
@@ -101,9 +111,35 @@ def _inside(folded: str, origin: list[int], at: int) -> bool:
     return in_word or origin[at - 1] == origin[at] or _in_number(folded, at)
 
 
-def _next_start(folded: str, origin: list[int], at: int) -> int:
-    """The next position after `at` that is not inside a word."""
-    at += 1
-    while _inside(folded, origin, at):
-        at += 1
-    return at
+def _places(text: str, wanted: str) -> Iterator[int]:
+    """Where `wanted` stands in the text, overlaps included, first to last.
+
+    The first few by `str.find`, which is fast. A text that repeats itself has a place at every turn, and `find`
+    would compare the whole passage at each; from then on every letter is looked at once.
+    """
+    at = text.find(wanted)
+    for _ in range(_PATIENCE):
+        if at < 0:
+            return
+        yield at
+        at = text.find(wanted, at + 1)
+    if at >= 0:
+        yield from _by_prefixes(text, wanted, at)
+
+
+def _by_prefixes(text: str, wanted: str, start: int) -> Iterator[int]:
+    """The places from `start` on, in linear time (Knuth, Morris and Pratt 1977)."""
+    shorter = [0]  # for each beginning of `wanted`: the longest shorter beginning that it ends with
+    fits = 0
+    for letter in wanted[1:]:
+        while fits and letter != wanted[fits]:
+            fits = shorter[fits - 1]
+        fits += letter == wanted[fits]
+        shorter.append(fits)
+    fits = 0
+    for at in range(start, len(text)):
+        while fits and (fits == len(wanted) or text[at] != wanted[fits]):
+            fits = shorter[fits - 1]
+        fits += text[at] == wanted[fits]
+        if fits == len(wanted):
+            yield at - fits + 1

@@ -76,7 +76,7 @@ def test_ctrl_c_says_how_to_go_on_and_leaves_results(pmbench, plugged, tmp_path:
         stderr=subprocess.PIPE,
         text=True,
     )
-    while asked(tmp_path) < 6:
+    while asked(tmp_path) < 6 and process.poll() is None:
         time.sleep(0.01)
     process.send_signal(signal.SIGINT)
     told, complaint = process.communicate(timeout=60)
@@ -114,9 +114,98 @@ def test_fresh_asks_again_and_keeps_the_earlier_round(pmbench, tmp_path: Path) -
     assert asked(tmp_path) == 2 * len(MESSAGES)
     assert pmbench(*RUN, env=env).returncode == 0
     assert asked(tmp_path) == 2 * len(MESSAGES)
-    earlier = next(tmp_path.glob("runs/greeting/*/*/earlier/round-0/responses.jsonl"))
-    assert len(earlier.read_text().splitlines()) == len(MESSAGES)
+    lines = next(tmp_path.glob("runs/greeting/*/*/responses.jsonl")).read_text().splitlines()
+    assert [json.loads(line).get("round", 0) for line in lines] == [0] * len(MESSAGES) + [1] * len(MESSAGES)
     assert json.loads(next(tmp_path.glob("runs/greeting/*/*/run.json")).read_text())["round"] == 1
+
+
+def stopped(plugged: Path, tmp_path: Path, at: int, how: signal.Signals, *extra: str) -> int:
+    """Start a run, stop it once so many requests were made, and return its status."""
+    process = subprocess.Popen(
+        [plugged, "-m", "pmbench", *RUN, *extra],
+        cwd=tmp_path,
+        env={**os.environ, "PARROT_LOG": "asked", "PARROT_SECONDS": "0.05"},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    while asked(tmp_path) < at and process.poll() is None:
+        time.sleep(0.005)
+    process.send_signal(how)
+    return process.wait(60)
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+def test_a_fresh_round_that_was_stopped_goes_on_with_the_same_command(
+    pmbench, plugged, tmp_path: Path, how: signal.Signals
+) -> None:
+    env = {"PARROT_LOG": "asked"}
+    assert pmbench(*RUN, env=env).returncode == 0
+    before = asked(tmp_path)
+    stopped(plugged, tmp_path, before + 20, how, "--fresh")
+    done = pmbench(*RUN, "--fresh", env=env)
+    assert done.returncode == 0 and "going on with the round" in done.stderr
+    assert asked(tmp_path) <= before + len(MESSAGES) + IN_FLIGHT
+    # Now that it is done, --fresh begins another one.
+    again = pmbench(*RUN, "--fresh", env=env)
+    assert "requests made now: 40" in again.stdout
+    assert json.loads(next(tmp_path.glob("runs/greeting/*/*/run.json")).read_text())["round"] == 2
+
+
+def test_fresh_mends_a_run_whose_record_cannot_be_read(pmbench, tmp_path: Path) -> None:
+    env = {"PARROT_LOG": "asked"}
+    assert pmbench(*RUN, env=env).returncode == 0
+    record = next(tmp_path.glob("runs/greeting/*/*/run.json"))
+    record.write_text("{")
+    broken = pmbench(*RUN, env=env)
+    assert broken.returncode == 2 and "--fresh" in broken.stderr
+    mended = pmbench(*RUN, "--fresh", env=env)
+    assert mended.returncode == 0 and "requests made now: 40" in mended.stdout
+
+
+def test_a_second_ctrl_c_does_not_disturb_the_closing(plugged, tmp_path: Path) -> None:
+    for gap in (0.0, 0.002, 0.005, 0.01, 0.05):
+        process = subprocess.Popen(
+            [plugged, "-m", "pmbench", *RUN, "--runs", f"runs-{gap}"],
+            cwd=tmp_path,
+            env={**os.environ, "PARROT_LOG": "asked", "PARROT_SECONDS": "0.3"},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        start = asked(tmp_path)
+        while asked(tmp_path) < start + 4 and process.poll() is None:
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        time.sleep(gap)
+        process.send_signal(signal.SIGINT)
+        _, told = process.communicate(timeout=60)
+        assert process.returncode == 130
+        assert "Traceback" not in told
+
+
+@pytest.mark.parametrize("victim", ["completions.sqlite", "greeting"])
+def test_files_that_vanish_during_a_run_are_noticed(plugged, tmp_path: Path, victim: str) -> None:
+    process = subprocess.Popen(
+        [plugged, "-m", "pmbench", *RUN],
+        cwd=tmp_path,
+        env={**os.environ, "PARROT_LOG": "asked", "PARROT_SECONDS": "0.1"},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while asked(tmp_path) < 6 and process.poll() is None:
+        time.sleep(0.01)
+    subprocess.run(["rm", "-r", tmp_path / "runs" / victim], check=True)
+    _, told = process.communicate(timeout=60)
+    assert process.returncode == 2
+    assert "was removed or replaced while it was written" in told and "Traceback" not in told
+
+
+def test_a_part_done_after_an_interrupted_whole_has_its_results(pmbench, plugged, tmp_path: Path) -> None:
+    assert stopped(plugged, tmp_path, 8, signal.SIGINT) == 130
+    assert pmbench(*RUN, "-n", "15", "--json", "out.json").returncode == 0
+    kept = json.loads(next(tmp_path.glob("runs/**/results.json")).read_text())
+    assert kept["status"] == "complete" and kept["counts"]["scored"] == 15
 
 
 def test_a_limit_chooses_instances_of_the_same_run(pmbench, tmp_path: Path) -> None:
@@ -161,7 +250,7 @@ def test_a_second_process_is_kept_out_of_the_same_run(pmbench, plugged, tmp_path
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
-    while not asked(tmp_path):
+    while not asked(tmp_path) and first.poll() is None:
         time.sleep(0.01)
     second = pmbench(*RUN, env=env)
     assert second.returncode == 2

@@ -73,6 +73,15 @@ class TestSources:
         refused(tmp_path / "gone" / "x.csv", "no such file", "no readable folder")
         refused("org/letters", "hub:org/letters")
 
+    @pytest.mark.parametrize("data", ["", "  "])
+    def test_an_empty_data_option_is_not_this_folder(
+        self, tmp_path: Path, data: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        lines(tmp_path, {"id": "1", "message": "a"})
+        monkeypatch.chdir(tmp_path)
+        refused(data, "--data: names no file")
+        assert load(Letters(), ".").source.kind == "folder"
+
     def test_what_is_no_file_or_folder(self, tmp_path: Path) -> None:
         os.mkfifo(tmp_path / "pipe.csv")
         (tmp_path / "broken.csv").symlink_to("gone")
@@ -124,7 +133,11 @@ class TestSources:
 class TestColumns:
     def test_asked_for_beats_own_name_beats_guess(self, tmp_path: Path) -> None:
         dataset = of(tmp_path, "id,message,msg\n1,own,guess\n")
-        assert (dataset.column("message"), dataset.guessed, dataset.notes) == ({"1": "own"}, frozenset(), [])
+        assert (dataset.column("message"), dataset.guessed, dataset.notes) == (
+            {"1": "own"},
+            frozenset(),
+            ["not read by letters: 'msg'"],
+        )
         dataset = of(tmp_path, "id,message,msg\n1,own,guess\n", columns={"message": "msg"})
         assert dataset.column("message") == {"1": "guess"}
         assert dataset.guessed == frozenset()
@@ -141,6 +154,15 @@ class TestColumns:
             f"column 'message' is read from {found!r} (a guess; --columns decides)",
         ]
         assert dataset.column("message") == dataset.column(found) == {"1": "hello"}
+
+    def test_columns_that_the_task_does_not_read_are_named_unless_they_look_like_text(
+        self, tmp_path: Path
+    ) -> None:
+        names = ["language", f"I have {SECRET} since Tuesday morning", *"abcde"]
+        dataset = of(tmp_path, f"id,message,{','.join(names)}\n1,own{',x' * 7}\n")
+        assert dataset.notes == [
+            f"not read by letters: 'language', (a name of {len(names[1])} characters), 'a', 'b', 'c' and 2 more"
+        ]
 
     def test_own_name_in_another_spelling_beats_a_guess(self, tmp_path: Path) -> None:
         assert of(tmp_path, "id,msg,Message\n1,guess,own\n").columns["message"] == "Message"
@@ -180,6 +202,14 @@ class TestColumns:
             text = f'id{mark}message\n1{mark}"a, quoted{mark} {SECRET}"\n'
             found = load(Letters(), str(write(tmp_path, "a.csv", text))).instances
             assert [(i.id, i.inputs["message"]) for i in found] == [("1", f"a, quoted{mark} {SECRET}")]
+
+    @pytest.mark.parametrize(
+        ("name", "mark"), [("a.csv", "|"), ("a.csv", "^"), ("a.tsv", ","), ("a.tsv", ";")]
+    )
+    def test_a_separator_that_is_not_known_is_pointed_at(self, tmp_path: Path, name: str, mark: str) -> None:
+        path = write(tmp_path, name, f"id{mark}message\n1{mark}{SECRET}\n")
+        hint = "" if mark == "^" else f"'{mark}' separates no columns: save the file as .csv"
+        refused(path, f"'id{mark}message'", hint)
 
     def test_slices_are_found_and_numbers_become_text(self, tmp_path: Path) -> None:
         path = lines(

@@ -12,12 +12,13 @@ from given_judges import RecordedModel, WordCounts
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pmbench import JudgeParts, Options, Unscored
+from pmbench import Completion, Instance, JudgeParts, Options, RequestFailed, Response, Unscored
 from pmbench_tasks.drafting.candidates import candidates
 from pmbench_tasks.drafting.chat_judge import SCHEMA, ChatContentJudge, Unreadable, parse_answer
 from pmbench_tasks.drafting.embedded_judge import CLAUSE_HANDICAP, THRESHOLD, EmbeddedContentJudge
 from pmbench_tasks.drafting.judge_data.choose_threshold import ONE_WORD, choose, measure, read_pairs, rouge_l
 from pmbench_tasks.drafting.judges import CONTENT
+from pmbench_tasks.drafting.task import SyPPM
 
 DRAFT = "You should stop taking ibuprofen, and we will check your kidneys next week. Call with questions."
 
@@ -103,6 +104,9 @@ def test_a_list_marker_is_not_compared() -> None:
         ('```json\n{"match": true, "span": "Rest {now}."}\n```', "Rest {now}."),
         ('Sure! The answer {as JSON} is: {"span": "Rest.", "match": true}. Done.', "Rest."),
         ('{"why": {"a": 1}} {"match": true, "span": "Line\none"}', "Line\none"),
+        (r'{"match": true, "span": "Rest \ud83d"}', "Rest \ufffd"),
+        (r'{"match": true, "span": "Rest \ude00\ud83d now"}', "Rest \ufffd\ufffd now"),
+        (r'{"match": true, "span": "Rest \ud83d\ude00"}', "Rest 😀"),
     ],
 )
 def test_answers_that_can_be_read(text: str, span: str) -> None:
@@ -166,6 +170,83 @@ def test_after_two_answers_that_cannot_be_read_there_is_no_score() -> None:
         chat(model, ["Rest."])
     assert raised.value.kind == "unparsed"
     assert "matches!" not in str(raised.value)
+
+
+@given(st.text(st.characters(codec=None, exclude_categories=()), max_size=20), st.booleans())
+def test_whatever_a_judge_answers_can_be_written_to_a_file(span: str, escaped: bool) -> None:
+    answer = json.dumps({"match": True, "span": f"x{span}"}, ensure_ascii=escaped)
+    assert parse_answer(answer).encode()
+
+
+@pytest.mark.parametrize("method", ["chat", "embedded"])
+def test_half_an_emoji_in_answer_or_draft_leaves_a_score_that_can_be_written(method: str) -> None:
+    half = "Call us. \ud83d Rest."
+    judge = (
+        EmbeddedContentJudge(WordCounts())
+        if method == "embedded"
+        else ChatContentJudge(RecordedModel({"Rest.": [r'{"match": true, "span": "\ud83d Rest."}']}))
+    )
+    instance = Instance("1", {"message": "Hi"}, {"response": "Rest."})
+    score = asyncio.run(SyPPM().score(instance, Response(half), {"content": judge}))
+    assert (score.stats["matches"], score.stats["nonverbatim"]) == (1, 0)
+    assert json.dumps(score.evidence, ensure_ascii=False).encode()
+
+
+class Failing(RecordedModel):
+    """Fails for one sentence once all have been asked about; answers the others only much later."""
+
+    def __init__(self, failure: Exception) -> None:
+        super().__init__({})
+        self.failure = failure
+        self.asked = 0
+        self.answered: list[str] = []
+        self.ended: list[str] = []
+
+    async def chat(self, messages, **asked):  # type: ignore[no-untyped-def, override]
+        text = messages[-1]["content"]
+        self.asked += 1
+        try:
+            if "Fails." in text:
+                while self.asked < 3:
+                    await asyncio.sleep(0)
+                raise self.failure
+            await asyncio.sleep(0.05)
+            self.answered.append(text)
+            return Completion('{"match": false}')
+        finally:
+            await asyncio.sleep(0)  # as a backend does that has to let go of a connection
+            self.ended.append(text)
+
+
+@pytest.mark.parametrize("failure", [RequestFailed("timeout"), Unscored("unparsed")])
+def test_when_one_sentence_fails_nothing_goes_on_about_the_others(failure: Exception) -> None:
+    model = Failing(failure)
+
+    async def judged() -> None:
+        with pytest.raises(type(failure)) as raised:
+            await ChatContentJudge(model).match(["Rest.", "Fails.", "Call."], "Drink.")
+        assert raised.value is failure
+        assert len(model.ended) == model.asked == 3
+        await asyncio.sleep(0.1)
+
+    asyncio.run(judged())
+    assert model.answered == []
+
+
+def test_a_judge_that_is_interrupted_ends_what_it_had_asked() -> None:
+    model = Failing(RequestFailed("timeout"))
+
+    async def interrupted() -> None:
+        task = asyncio.ensure_future(ChatContentJudge(model).match(["Rest.", "Call."], "Drink."))
+        while model.asked < 2:
+            await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert len(model.ended) == 2
+
+    asyncio.run(interrupted())
+    assert model.answered == []
 
 
 def test_the_role_builds_the_judge_that_it_is_given() -> None:

@@ -120,8 +120,16 @@ def test_a_wrong_option_is_said() -> None:
         (f'pin,Input,Output\n0,"{INPUT}",x\n', None, "stage1.csv is not"),
         ("pin,Input\n0,x\n", "id,response\n0,Rest.\n", "has no column 'Output'"),
         (f'pin,Input,Output\n0,"{INPUT}",x\n', "id,reply\n0,Rest.\n", "has no column 'response'"),
-        (f'pin,Input,Output\n0,"{INPUT}",x\n0,"{INPUT}",x\n', "id,response\n0,Rest.\n", "stands twice"),
-        (f'pin,Input,Output\n0,"{INPUT}",x\n', "id,response\n9,Rest.\n", "no message of the pin '9'"),
+        (
+            f'pin,Input,Output\n0,"{INPUT}",x\n0,"{INPUT}",x\n',
+            "id,response\n0,Rest.\n",
+            "row 2, column 'pin': the same pin as row 1",
+        ),
+        (
+            f'pin,Input,Output\n0,"{INPUT}",x\n',
+            "id,response\n9,Rest.\n",
+            "row 1, column 'id': there is no message with this pin",
+        ),
         ("pin,Input,Output\n0,I am tired,x\n", "id,response\n0,Rest.\n", "no line 'Patient message:'"),
     ],
 )
@@ -131,6 +139,22 @@ def test_files_that_do_not_fit_are_refused(
     with pytest.raises(DataError, match=what) as raised:
         load(OncQA(), str(write(tmp_path, messages, replies)))
     assert "tired" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("messages", "replies"),
+    [
+        ("My knee hurts,since Tuesday,Jane Doe\n0,a,x\n", "id,response\n0,Rest.\n"),
+        ("pin,Input,Output\nJane Doe,a,x\nJane Doe,b,y\n", "id,response\n0,Rest.\n"),
+        (f'pin,Input,Output\n0,"{INPUT}",x\n', "id,response\nJane Doe,Rest.\n"),
+    ],
+)
+def test_no_error_quotes_what_stands_where_a_name_or_a_pin_should_be(
+    tmp_path: Path, messages: str, replies: str
+) -> None:
+    with pytest.raises(DataError) as raised:
+        load(OncQA(), str(write(tmp_path, messages, replies)))
+    assert not any(word in str(raised.value) for word in ("knee", "Tuesday", "Jane", "Doe"))
 
 
 def test_another_folder_is_not_its_shape(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from markdown_it import MarkdownIt
 
+from pmbench.core.dataset import DatasetSpec
 from pmbench.core.digest import digest
 from pmbench.core.metric import F1, Macro, Mean, Metric
 from pmbench.core.task import Task
@@ -33,6 +34,7 @@ class Toy(Task):
 
     name = "toy"
     title = "Toy drafting"
+    dataset = DatasetSpec(())
     metrics: tuple[Metric, ...] = (
         Macro(F1("tp", "fp", "fn"), "f1", title="Edit-F1", limits=(0, 1)),
         Mean("right", title="Right", digits=1, unit="%"),
@@ -60,6 +62,7 @@ class Made:
     version: int = 1
     fingerprint: str = "f" * 64
     location: str = "/home/someone/private/messages.jsonl"
+    kind: str = "file"
     judges: Mapping[str, str] = field(default_factory=lambda: {"content": "embedded"})
     judge_about: Mapping[str, Any] = field(default_factory=lambda: {"threshold": 0.6})
     failed: frozenset[int] = frozenset()
@@ -180,8 +183,9 @@ def _data(made: Made) -> DataRecord:
     """Where the rows came from, whatever else the record has come to hold with a default."""
     return DataRecord(
         given="/home/someone/private/messages.jsonl",
-        split="",
-        kind="file",
+        split=None,
+        asked_columns={},
+        kind=made.kind,
         location=made.location,
         revision="",
         files={},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +14,8 @@ from made_runs import Made, write
 from pmbench.leaderboard.collect import collect
 from pmbench.running.folder import RunFolder, read_json, write_json
 from pmbench.running.records import Results
+
+FILES = ("run.json", "results.json", "scoring.json")
 
 
 def only_reason(runs: Path, **options: bool) -> str:
@@ -117,6 +120,36 @@ def _limit(run: RunFolder) -> None:
     write_json(path, msgspec.structs.replace(old, counts=counts))
 
 
+def _edit(name: str, old: str, new: str) -> Callable[[RunFolder], object]:
+    def edit(run: RunFolder) -> None:
+        path = next(run.path.glob(f"**/{name}"))
+        text = path.read_text()
+        assert old in text
+        path.write_text(text.replace(old, new))
+
+    return edit
+
+
+def _move_scoring(run: RunFolder) -> None:
+    scoring(run).rename(run.path / "scores" / "000000000000")
+
+
+def _nested(depth: int) -> bytes:
+    return b'{"x":' + b"[" * depth + b"]" * depth + b"}"
+
+
+def _nested_line(run: RunFolder) -> None:
+    path = scoring(run) / "scores.jsonl"
+    line = b'{"id":"m1","arrays":{"a":' + b"[" * 50_000 + b"]" * 50_000 + b"}}"
+    path.write_bytes(path.read_bytes() + line + b"\n")
+
+
+def _nested_evidence(run: RunFolder) -> None:
+    path = scoring(run) / "scores.jsonl"
+    line = b'{"id":"m1","evidence":' + b"[" * 50_000 + b"]" * 50_000 + b"}"
+    path.write_bytes(path.read_bytes() + line + b"\n")
+
+
 @pytest.mark.parametrize(
     ("spoil", "reason"),
     [
@@ -136,6 +169,18 @@ def _limit(run: RunFolder) -> None:
         (_limit, "as after a smaller --limit; give the run's command again without --limit"),
         (_change(task="another"), "it says that it is a run of the task 'another'"),
         (_change(run="0" * 64), "results.json and run.json are of different runs"),
+        *((_write(name, _nested(100_000)), f"{name}: the file cannot be read") for name in FILES),
+        *((_write(name, b'{"format": ' + b"9" * 400 + b"}"), f"{name}: the file") for name in FILES),
+        *((_write(name, b"\xff\xfe{}"), f"{name}: the file cannot be read") for name in FILES),
+        (_nested_line, "scores.jsonl, line 25: this line is not a record"),
+        (_nested_evidence, "scores.jsonl, line 25: this line is not a record"),
+        (_edit("scoring.json", "0.6", "0.1"), "scoring.json was changed after it was written"),
+        (_edit("scoring.json", "0.6", "9" * 40), "scoring.json was changed after it was written"),
+        (_edit("run.json", '"temperature": null', '"temperature": 1.5'), "run.json was changed after"),
+        (_change(scoring="0" * 64), "scoring.json was changed after it was written"),
+        (_move_scoring, "results.json is of another scoring than its folder is named by"),
+        (_change(strategy="another"), "results.json says another strategy"),
+        (_change(round=1), "begun anew (--fresh) and not finished; give the run's command again"),
     ],
 )
 def test_what_cannot_be_used_is_listed_and_breaks_nothing(
@@ -155,3 +200,32 @@ def test_what_cannot_be_used_is_listed_and_breaks_nothing(
 def test_a_run_without_any_score_is_left_out(tmp_path: Path) -> None:
     write(tmp_path, Made(missing=frozenset(range(24))))
     assert only_reason(tmp_path) == "it has no score"
+
+
+def test_only_lines_of_the_current_round_count(tmp_path: Path) -> None:
+    run = write(tmp_path, Made())
+    record = run.record()
+    assert record is not None
+    record.round = 1
+    run.write_record(record)
+    path = scoring(run) / "scores.jsonl"
+    old = path.read_bytes()
+    path.write_bytes(old + old.replace(b'{"id"', b'{"round":1,"id"').replace(b'"tp":', b'"tp":10'))
+    _change(round=1)(run)
+    [entry] = collect("toy", tmp_path)[0]
+    assert len(entry.scores) == 24
+    assert all(score.stats["tp"] >= 100 for score in entry.scores)
+
+
+def test_a_digest_of_fewer_settings_than_today_is_still_believed(tmp_path: Path) -> None:
+    """A version that knew no `embedder` wrote neither the field nor its digest."""
+    run = write(tmp_path, Made())
+    folder = scoring(run)
+    settings = msgspec.json.decode((folder / "scoring.json").read_bytes())
+    del settings["embedder"]
+    content = msgspec.json.encode(settings)
+    (folder / "scoring.json").write_bytes(content)
+    digest = hashlib.sha256(content).hexdigest()
+    _change(scoring=digest)(run)
+    folder.rename(folder.with_name(digest[:12]))
+    assert [entry.results.scoring for entry in collect("toy", tmp_path)[0]] == [digest]

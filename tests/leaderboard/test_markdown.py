@@ -8,6 +8,7 @@ import pytest
 from made_runs import SENTINEL, Made, Page, Toy, write
 from test_escaping import NAMES, shown
 
+from pmbench.core.dataset import DatasetSpec
 from pmbench.core.errors import ConfigError
 from pmbench.core.task import Task
 from pmbench.leaderboard.board import leaderboard
@@ -44,13 +45,14 @@ def page(runs: Path, *made: Made, task: type[Toy] = Toy) -> tuple[str, Page]:
 
 def test_the_page_says_what_was_compared_and_how(tmp_path: Path) -> None:
     text, found = page(tmp_path, Made(), Made(model="b", skill=0.7))
-    assert found.headings == ["Leaderboard: Toy drafting", "Systems", "How to read it"]
+    assert found.headings == ["Leaderboard: Toy drafting", "Systems", "Other metrics", "How to read it"]
     for part in (
         "Task `toy`, version 1",
         "fingerprint `ffffffffffff`",
         "24 instances in 24 clusters",
         "300 resamples, seed 0",
         "300 random patterns",
+        "all were tried for 0 of the 1 comparisons with a best system on this page",
         "Holm",
     ):
         assert part in text
@@ -67,9 +69,9 @@ def test_the_table_has_a_cell_for_everything(tmp_path: Path) -> None:
     assert main[1][4:] == ["–", "–", "23/24", "1 failed (timeout 1)", "content=embedded"]
     assert main[2][4].startswith("-0.")
     assert main[2][6:] == ["24/24", "0", "content=embedded"]
-    assert others[0] == ["#", "System", "Right ↑", "Words to delete ↓"]
+    assert others[0] == ["#", "System", "Right ↑", "Words to delete (words) ↓"]
     assert "%" in others[1][2]
-    assert "words [" in others[1][3]
+    assert "words" not in others[1][3]
     assert all(len(line) == len(table[0]) for table in found.tables for line in table)
 
 
@@ -80,7 +82,7 @@ def test_whatever_is_in_a_name_the_page_shows_it(tmp_path: Path) -> None:
     assert sorted(line[1] for line in found.tables[1][1:]) == sorted(shown(name) for name in NAMES)
     assert all(len(line) == 9 for line in found.tables[0])
     assert found.tags <= {
-        *("h1", "h2", "p", "ul", "li", "code", "br"),
+        *("h1", "h2", "h3", "p", "ul", "li", "code", "br"),
         *("table", "thead", "tbody", "tr", "th", "td"),
     }
 
@@ -147,10 +149,31 @@ def test_reported_numbers_are_set_apart(tmp_path: Path, monkeypatch: pytest.Monk
     assert "**Not comparable with the tables above**" in text
     assert "another judge, and perhaps another version of the data. Source: A paper (2025)." in text
     assert found.tables[-1] == [
-        ["System", "Strategy", "Edit-F1", "theme_f1", "Table", "Note"],
+        ["System", "Strategy", "Edit-F1", "Theme f1", "Table", "Note"],
         ["Model | one", "0-shot", "0.500 ± 0.02", "0.61", "Table 4", ""],
         ["Model two", "–", "0.437", "–", "Table 3", "Another table says .56."],
     ]
+
+
+@pytest.mark.parametrize(
+    ("made", "private", "told"),
+    [
+        (Made(), "", "**These numbers are of the paper's data, not of yours** (`messages.jsonl`)."),
+        (Made(), "give them with --data", "(`messages.jsonl`), unless yours are the paper's."),
+        (Made(kind="demo"), "", "**These numbers are of the paper's data, not of the demo data.**"),
+        (Made(kind="hub"), "", ""),
+    ],
+    ids=["own file", "private data", "demo", "hub"],
+)
+def test_reported_numbers_say_whose_data_they_are_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made: Made, private: str, told: str
+) -> None:
+    name = f"told_{len(told)}"
+    task = _package(tmp_path, REPORTED, monkeypatch, name)
+    task.dataset = DatasetSpec((), private=private)
+    text, _ = page(tmp_path / "runs", made, task=task)
+    assert told in text
+    assert ("These numbers are of" in text) == bool(told)
 
 
 @pytest.mark.parametrize("task", [SyPPM, IPPM, SoCPPM], ids=lambda task: task.name)

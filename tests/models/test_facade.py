@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from flaky_backend import BROKEN_DOWN, PAID, REFUSED_KEY, TOO_MANY, Flaky, ask, facade
 
-from pmbench.core.errors import ConfigError, ModelUnavailable, RequestFailed, StorageError
-from pmbench.core.model import Choice, Completion, Usage
+from pmbench.core.errors import ConfigError, ModelUnavailable, RequestFailed
+from pmbench.core.model import Completion, Usage
 from pmbench.models.facade import FacadeModel, Sampling, tracking
 from pmbench.models.patience import Patience
 from pmbench.models.store import CompletionStore
@@ -350,54 +350,6 @@ def test_a_faster_processs_answer_is_the_one_that_everybody_gets(store: Completi
         asyncio.run(facade(Slow([Completion("second")]), store).chat(ask("hello"), max_tokens=9)).text
         == "first"
     )
-
-
-def test_a_row_that_cannot_be_decoded_is_named(store: CompletionStore) -> None:
-    model = facade(Flaky(), store)
-    chat(model)
-    connection = sqlite3.connect(store.path)
-    connection.execute("UPDATE completions SET value = x'7b'")
-    connection.commit()
-    connection.close()
-    with pytest.raises(StorageError, match="cannot be read"):
-        chat(model)
-
-
-def test_choices_and_rewards_are_stored_and_checked(store: CompletionStore) -> None:
-    class Chooser(Flaky):
-        offers = frozenset({"choose", "reward"})
-
-    backend = Chooser()
-    model = facade(backend, store)
-
-    async def both() -> tuple[Choice, float]:
-        return await model.choose(ask("?"), ["A", "B"]), await model.reward(ask("!"))
-
-    first = asyncio.run(both())
-    assert asyncio.run(both()) == first
-    assert (first[0].probabilities, first[1]) == ((0.5, 0.5), 0.25)
-    assert len(backend.seen) == 2
-    assert sorted(row[3] for row in rows(store)) == ["choose", "reward"]
-    for bad in (Choice((1.0,)), Choice((float("nan"), 1.0))):
-        backend.plan = [bad]
-        with pytest.raises(RequestFailed, match="bad-choice"):
-            asyncio.run(model.choose(ask("other"), ["A", "B"]))
-    backend.plan = [float("nan")]
-    with pytest.raises(RequestFailed, match="not-a-number"):
-        asyncio.run(model.reward(ask("other")))
-
-
-def test_a_backend_that_only_chats_chooses_in_words(store: CompletionStore) -> None:
-    backend = Flaky([Completion("**no**, not today", usage=PAID), Completion("perhaps", usage=PAID)])
-    model = facade(backend, store)
-    assert "choose" in model.offers
-    choice = asyncio.run(model.choose(ask("?"), ["Yes", "No"]))
-    assert (choice.probabilities, choice.exact, choice.usage) == ((0.0, 1.0), False, PAID)
-    assert (backend.seen[0].max_tokens, backend.seen[0].options) == (16, ())
-    with tracking("one") as calls, pytest.raises(RequestFailed, match="no-option"):
-        asyncio.run(model.choose(ask("other"), ["Yes", "No"]))
-    assert (calls[0].failure, calls[0].usage) == ("no-option", PAID)
-    assert len(rows(store)) == 1
 
 
 def test_what_a_backend_cannot_do_is_a_failure_of_its_own_kind(store: CompletionStore) -> None:

@@ -139,10 +139,15 @@ def test_a_prompt_that_does_not_fit_is_refused_not_cut(models: dict[str, list[Pa
         assert "a context of 256" in str(caught.value)
         assert "fever" not in str(caught.value)
         # It fits, but the answer runs into the end of the context: said, not hidden.
-        full = await backend.chat(request("fever " * 200, max_tokens=500, temperature=1.0))
+        # No limit is beyond the context, nor does one wrap around to a small one.
+        full = await backend.chat(request("fever " * 200, max_tokens=2**32 + 1, temperature=1.0))
         if full.finish == "length":
             assert full.raw["cut"] == "context"
         assert full.usage.prompt_tokens + full.usage.completion_tokens <= 256
+        assert full.usage.completion_tokens > 1
+        for nothing in (0, -1, -(2**32)):
+            with pytest.raises(RequestFailed, match="invalid"):
+                await backend.chat(request("fever", max_tokens=nothing))
 
     with_model(work, "smollm2-135m?context=256")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import csv
 import json
+import os
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -163,23 +164,52 @@ SECRET = "the patient's words"
         (
             "a.jsonl",
             b'{"id": "a", "draft": "the patient\'s words"}',
-            r"no column 'text'.*Columns there: id, draft",
+            r"no column 'text'.*Columns there: 'id', 'draft'",
         ),
         ("a.jsonl", b'{"id": "a", "text": 3}', "line 1: the column 'text' is no text"),
         (
             "a.jsonl",
             b'{"id": "a", "text": "x"}\n{"id": "a", "text": "y"}',
-            "line 2: the id 'a' stands in line 1",
+            "line 2: the same id as in line 1",
         ),
         (
             "a.jsonl",
             b'{"id": 1, "text": "x"}\n{"id": "1", "text": "y"}',
-            "line 2: the id '1' stands in line 1",
+            "line 2: the same id as in line 1",
         ),
         ("a.csv", b'id,text\na,"x\ny"\nb\n', "line 4: 1 fields where the first line has 2"),
         ("a.csv", b"id,text\na,the patient's words,too\n", "line 2: 3 fields"),
         ("a.csv", b"id,text\na,\"the patient's words\n", "line 2: broken CSV|line 2.*broken CSV"),
         ("a.csv", b"id,draft\na,x\n", "no column 'text'"),
+        ("a.csv", b"id,text, text\na,x,y\n", "line 1: columns 2 and 3 are both called 'text'"),
+        (
+            "a.tsv",
+            b"the patient's words are many\tb\tthe patient's words are many\n",
+            "line 1: columns 1 and 3",
+        ),
+        (
+            "a.jsonl",
+            b'{"id": "a", "text": "x"}\n{"id": "b", "text": "x", "text": "y"}',
+            "line 2: the key 'text'",
+        ),
+        (
+            "a.jsonl",
+            b'{"id": "a", "text": "x", "data": {"b": 1, "b": 2}}',
+            "line 1: the key 'b' stands twice",
+        ),
+        (
+            "a.jsonl",
+            b'{"id": "a", "the patient\'s words. I cough": 1, "the patient\'s words. I cough": 2}',
+            "twice",
+        ),
+        # No header: what stands in the first line is no name.
+        ("a.csv", b"id,the patient's words I cannot sleep\na,x\n", r"id', \(a name of 34 characters\)"),
+        ("a.csv", b"id,the patient's words! Ow\na,x\n", r"id', \(a name of 23 characters\)"),
+        (
+            "a.jsonl",
+            b'{"id": "the patient\'s words", "text": "x"}\n\n{"id": "the patient\'s words", "text": "y"}',
+            "line 3: the same id as in line 1",
+        ),
         ("a.xlsx", b"PK", r"Use .jsonl, .csv or .tsv"),
     ],
 )
@@ -194,12 +224,45 @@ def test_a_broken_file_is_named_with_its_line_and_without_its_text(
     assert SECRET not in str(raised.value)
 
 
+def test_columns_without_a_name_do_no_harm(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("id,text,,\na,one,,\n")
+    assert answer(replay(path), tmp_path, "a").text == "one"
+
+
+def test_a_failure_names_no_id(tmp_path: Path) -> None:
+    backend = replay(written(tmp_path / "a.jsonl", {"id": SECRET, "text": None}))
+    for instance in (SECRET, f"{SECRET}, and more"):
+        with pytest.raises(RequestFailed) as raised:
+            answer(backend, tmp_path, instance)
+        assert SECRET not in str(raised.value)
+
+
+def test_a_question_mark_in_a_files_name(tmp_path: Path) -> None:
+    path = written(tmp_path / "what?who=me.jsonl", {"ID": "a", "draft": "yes", "text": "no"})
+    assert parse_spec(f"replay:{path}").options == {}
+    spec = parse_spec(f"replay:{path}?id=ID&column=draft")
+    assert (spec.target, spec.options) == (str(path), {"id": "ID", "column": "draft"})
+    assert parse_spec(f"replay:{path}#draft?id=ID").target == f"{path}#draft"
+    with pytest.raises(ConfigError, match="option without a value"):
+        parse_spec(f"replay:{tmp_path}/other?.jsonl")
+
+
+def test_what_is_no_file_is_called_what_it_is(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.jsonl")
+    assert "it is a pipe" in replay(tmp_path / "pipe.jsonl").unavailable()
+    assert "it is a folder" in replay(_folder(tmp_path / "folder.jsonl")).unavailable()
+    long = replay("a" * 5000 + ".jsonl#draft").unavailable()
+    assert "name too long" in long
+    assert len(long) < 400
+
+
 def test_a_missing_file_is_unavailable(tmp_path: Path) -> None:
     backend = replay(tmp_path / "none.jsonl")
     assert "no file" in backend.unavailable()
     with pytest.raises(DataError, match="no such file"):
         backend.identity()
-    with pytest.raises(DataError, match="cannot be read"):
+    with pytest.raises(DataError, match="it is a folder"):
         replay(_folder(tmp_path / "folder.csv")).identity()
 
 

@@ -87,6 +87,35 @@ def test_a_draft_of_50_000_words_is_split(line: str) -> None:
     assert len(split_sentences(text + "x")) in (1, 12_500, 12_501)
 
 
+@pytest.mark.parametrize("mark", ["“", "'", "«", "好。", "“Rest. ", "(", "rest at home\n", "a\r"])
+def test_text_that_opens_quotes_without_end_is_split_soon(mark: str) -> None:
+    text = f"x {mark * (400_000 // len(mark))} y"
+    assert "".join(split_sentences(text)).startswith("x")
+
+
+@pytest.mark.parametrize("unit", ["Please rest at home, Dr. Lee says. ", "Is it 5 p.m. or 6 p.m. today? "])
+def test_a_very_long_line_is_split_as_a_short_one_is(unit: str) -> None:
+    assert split_sentences(unit * 3) == [unit.strip()] * 3
+    for times in (100, 1_000, 3_000):
+        assert split_sentences(unit * times) == [unit.strip()] * times
+
+
+def test_a_very_long_sentence_stays_one() -> None:
+    text = "and rest at home " * 2_000 + "now."
+    assert split_sentences(text) == [text]
+    assert split_sentences("x" * 50_000) == ["x" * 50_000]
+
+
+@given(
+    st.lists(st.sampled_from(["Rest.", "Call Dr. Lee today!", "at 5 p.m.", "ok", "Why?"]), min_size=1),
+    st.integers(1, 12_000),
+)
+def test_where_a_long_line_begins_does_not_matter(parts: list[str], before: int) -> None:
+    sentences = split_sentences(" ".join(["Fine."] * 2 + parts))
+    filler = "Fine. " * (before // 6)
+    assert split_sentences(filler + " ".join(["Fine."] * 2 + parts))[before // 6 :] == sentences
+
+
 def test_the_splitter_says_its_name_and_version() -> None:
     name, number, rules = SPLITTER.split(" ", 2)
     assert number == f"{version(name)},"

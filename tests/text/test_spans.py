@@ -86,6 +86,25 @@ def test_long_drafts() -> None:
     assert find_span("a" * 300_000, "a" * 1000) is None
 
 
+@given(
+    st.text("ab ", min_size=1, max_size=4),
+    st.integers(1, 300),
+    st.text("ab ", max_size=6),
+    st.text("ab ", min_size=1, max_size=12),
+    st.integers(0, 4),
+)
+def test_in_text_that_repeats_itself_the_first_place_at_word_boundaries_is_found(
+    unit: str, times: int, end: str, span: str, doubled: int
+) -> None:
+    text, span = " ".join((unit * times + end).split()), " ".join((span * 2**doubled).split())
+    expected = re.search(rf"(?<!\w){re.escape(span)}(?!\w)", text) if span else None
+    assert find_span(text, span) == (expected.span() if expected else None)
+
+
+def test_half_an_emoji_is_found_by_the_sign_that_stands_for_it() -> None:
+    assert find_span("Call us \ud83d now.", "us \ufffd now") == (5, 13)
+
+
 @pytest.mark.parametrize(
     ("text", "span"),
     [

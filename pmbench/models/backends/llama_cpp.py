@@ -28,11 +28,19 @@ from pmbench.core.model import Choice, Completion, FinishReason
 from pmbench.models import cache, first_token, presets
 from pmbench.models.backend import Backend, BackendOptions, Request
 from pmbench.models.backends.llama_stream import Answer, Stopped, ask
+from pmbench.models.paths import ABSENT, expanded, shortened, why_no_file
 from pmbench.models.processor import usable_cores
 from pmbench.models.spec import ModelSpec
 
 _BATCH = 512
 """Tokens of a prompt worked off between two looks at whether the request is still wanted."""
+
+_PAGE = 256
+"""Tokens: llama.cpp rounds a context up to a multiple of this, so another one would not be the one in force."""
+
+_MOST_CONTEXT = 2**24
+_MOST_THREADS = 512
+"""As many as llama.cpp has room for."""
 
 _FORM = "1"
 """Raised when the same request would be put to the engine in another way."""
@@ -46,8 +54,10 @@ class LlamaCppOptions(BackendOptions, frozen=True):
 
     Attributes:
         slots: requests worked on at once; 1 is the deterministic mode.
-        context: tokens per slot, prompt and answer together; never more than the model was made for.
-        threads: of the processor; 0: as many as this process may use.
+        context: tokens per slot, prompt and answer together, a multiple of 256; never more than the model was
+            made for. A prompt that is longer is refused (`too-long`); a larger limit of an answer's tokens
+            means: until the context is full.
+        threads: of the processor, up to 512; 0: as many as this process may use.
         cache: reuse of the beginning of earlier prompts; `auto` is off with one slot, on with several.
         thinking: whether the chat template is told to let the model think; `auto`: as the template says.
         gpu_layers: layers given to a graphics processor, where the engine was built for one; -1: all.
@@ -63,10 +73,14 @@ class LlamaCppOptions(BackendOptions, frozen=True):
     def __post_init__(self) -> None:
         if not 1 <= self.slots <= 64:
             raise ValueError("`slots` must be from 1 to 64")
-        if self.context < 64:
-            raise ValueError("`context` must be 64 tokens or more")
-        if self.threads < 0:
-            raise ValueError("`threads` must be 0 or more")
+        if not _PAGE <= self.context <= _MOST_CONTEXT or self.context % _PAGE:
+            raise ValueError(
+                f"`context` must be a multiple of {_PAGE} tokens, from {_PAGE} to {_MOST_CONTEXT}"
+            )
+        if not 0 <= self.threads <= _MOST_THREADS:
+            raise ValueError(f"`threads` must be from 1 to {_MOST_THREADS}, or 0 for all that may be used")
+        if not -1 <= self.gpu_layers <= 10_000:
+            raise ValueError("`gpu_layers` must be from 0 to 10000, or -1 for all")
 
 
 class LlamaCpp(Backend):
@@ -99,8 +113,9 @@ class LlamaCpp(Backend):
         if missing is not None:
             return str(missing)
         for file in shards(self.path):
-            if not file.is_file():
-                return str(self._absent(file))
+            reason = why_no_file(file)
+            if reason:
+                return str(self._absent(file, reason))
         return ""
 
     def identity(self) -> Mapping[str, str]:
@@ -149,7 +164,11 @@ class LlamaCpp(Backend):
 
     async def chat(self, request: Request) -> Completion:
         """Answer one request with the model's own chat template."""
-        body = self._body(request) | {"max_tokens": request.max_tokens, "stop": list(request.stop)}
+        if request.max_tokens < 1:
+            raise RequestFailed("invalid", "an answer of less than one token")
+        # The engine counts in 32 bits; no answer is longer than the context.
+        most = min(request.max_tokens, self._options.context)
+        body = self._body(request) | {"max_tokens": most, "stop": list(request.stop)}
         if request.schema is not None:
             body["response_format"] = {
                 "type": "json_schema",
@@ -215,7 +234,7 @@ class LlamaCpp(Backend):
                 "is not what was fetched: its SHA-256 differs", where=str(self.path), remedy=self._fetch()
             )
         option, given = self._options, xllamacpp.CommonParams()
-        threads = option.threads or usable_cores()
+        threads = option.threads or min(usable_cores(), _MOST_THREADS)
         given.model.path = str(self.path)
         given.n_ctx, given.n_parallel = option.context * option.slots, option.slots
         given.cpuparams.n_threads = given.cpuparams_batch.n_threads = threads
@@ -250,20 +269,22 @@ class LlamaCpp(Backend):
         try:
             digests = [cache.file_sha256(file) for file in shards(self.path)]
         except FileNotFoundError:
-            raise self._absent(self.path) from None
+            raise self._absent(self.path, ABSENT) from None
         except OSError as error:
             raise ModelUnavailable(
-                f"cannot be read: {(error.strerror or 'error').lower()}", where=str(self.path)
+                f"cannot be read: {(error.strerror or 'error').lower()}", where=shortened(str(self.path))
             ) from None
         return digests[0] if len(digests) == 1 else digest_bytes("\n".join(digests).encode())
 
-    def _absent(self, file: Path) -> ModelUnavailable:
-        asked = self.spec.given.partition("?")[0]
+    def _absent(self, file: Path, reason: str) -> ModelUnavailable:
+        asked = shortened(self.spec.given.partition("?")[0])
+        if reason != ABSENT:
+            return ModelUnavailable(reason, where=f"model {asked!r}", remedy="Give the path of a .gguf file")
         if file.is_relative_to(cache.cache_folder()):
             here = "neither a file here nor" if asked.endswith(".gguf") else "not"
             return ModelUnavailable(f"{asked} is {here} in the model cache ({file})", remedy=self._fetch())
         return ModelUnavailable(
-            "there is no such file",
+            reason,
             where=f"model {asked!r}",
             remedy="Give the path of a .gguf file, or a preset of: pmbench models",
         )
@@ -289,15 +310,14 @@ def model_file(target: str) -> Path:
     file of the hub in the cache unless there is such a file here; anything else is a path.
 
     Raises:
-        ConfigError: it does not end with `.gguf`.
+        ConfigError: it does not end with `.gguf`, or begins with a home folder that there is not.
     """
+    where = f"model 'llama-cpp:{shortened(target)}'"
     if not target.endswith(".gguf"):
-        raise ConfigError(
-            "llama-cpp reads .gguf files", where=f"model 'llama-cpp:{target}'", remedy="See: pmbench models"
-        )
-    path = Path(target).expanduser()
+        raise ConfigError("llama-cpp reads .gguf files", where=where, remedy="See: pmbench models")
+    path = expanded(target, where)
     folder, _, name = target.rpartition("/")
-    of_the_hub = _OF_THE_HUB.fullmatch(target) is not None and not path.is_file()
+    of_the_hub = _OF_THE_HUB.fullmatch(target) is not None and why_no_file(path) == ABSENT
     if presets.known_file(target) is not None or of_the_hub:
         return cache.cached_path(folder, name)
     return path.absolute()

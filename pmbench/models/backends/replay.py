@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -14,7 +16,9 @@ from pmbench.core.delimiter import separator
 from pmbench.core.digest import canonical_json, digest
 from pmbench.core.errors import ConfigError, DataError, RequestFailed
 from pmbench.core.model import Completion
+from pmbench.core.names import name_shown
 from pmbench.models.backend import Backend, BackendOptions, Request
+from pmbench.models.paths import ABSENT, shortened, why_no_file
 from pmbench.models.spec import ModelSpec
 
 Columns = Callable[[str], Mapping[str, str]]
@@ -83,10 +87,13 @@ class Replay(Backend):
             )
 
     def unavailable(self) -> str:
-        """Why it cannot be replayed: there is no such file."""
-        if self._file is None or self._file.is_file():
+        """Why it cannot be replayed: there is no such file, or it is none."""
+        reason = "" if self._file is None else why_no_file(self._file)
+        if not reason:
             return ""
-        return f"there is no file {self._file}; replay:FILE reads id and text from .jsonl or .csv"
+        shown = shortened(str(self._file))
+        what = f"there is no file {shown}" if reason == ABSENT else f"{shown}: {reason}"
+        return f"{what}; replay:FILE reads id and text from .jsonl or .csv"
 
     def identity(self) -> Mapping[str, str]:
         """Digest of the recorded answers, whatever the file is called and however it is ordered.
@@ -122,23 +129,21 @@ class Replay(Backend):
         """The recorded answer of the request's instance."""
         found = self.recorded().get(request.instance)
         if found is None:
-            raise RequestFailed(
-                "absent", f"there is no recorded answer for the instance {request.instance!r}"
-            )
+            raise RequestFailed("absent", "there is no recorded answer for this instance")
         if found.text is None:
-            raise RequestFailed("null", f"the recorded answer for the instance {request.instance!r} is null")
+            raise RequestFailed("null", "the recorded answer for this instance is null")
         return Completion(found.text, raw={"data": found.data} if found.data else {})
 
 
 def _split(target: str, asked: str) -> tuple[Path | None, str]:
-    """The file, None for the run's data, and the column."""
+    """The file, None for the run's data, and the column. A file whose name holds `#` is taken as it is."""
     if target.startswith("@"):
         path, named = None, target[1:]
         if not named:
             raise ConfigError(
                 "no column is named", where=f"model replay:{target}", remedy="Write replay:@column"
             )
-    elif "#" in target and not Path(target).exists():
+    elif "#" in target and why_no_file(Path(target)) == ABSENT:
         file, _, named = target.rpartition("#")
         path = Path(file)
     else:
@@ -172,9 +177,7 @@ def _read(path: Path, column: str, id_column: str) -> dict[str, Recorded]:
         where = f"{path}, line {line}"
         id_ = _id(row, id_column, where)
         if id_ in found:
-            raise DataError(
-                f"the id {id_!r} stands in line {lines[id_]} already", where=where, remedy="Keep one of them"
-            )
+            raise DataError(f"the same id as in line {lines[id_]}", where=where, remedy="Keep one of them")
         found[id_], lines[id_] = _recorded(row, column, where, with_data), line
     if not found:
         raise DataError("it holds no answers", where=str(path), remedy="Give it rows with id and text")
@@ -182,16 +185,21 @@ def _read(path: Path, column: str, id_column: str) -> dict[str, Recorded]:
 
 
 def _text(path: Path) -> str:
+    reason = why_no_file(path)
+    if reason:
+        raise DataError(reason, where=shortened(str(path)), remedy="Check the name")
     try:
         return path.read_bytes().decode("utf-8-sig")
-    except FileNotFoundError:
-        raise DataError("there is no such file", where=str(path), remedy="Check the name") from None
     except UnicodeDecodeError as error:
         raise DataError(
             f"it is not UTF-8 (byte {error.start})", where=str(path), remedy="Save it as UTF-8"
         ) from None
     except OSError as error:
         raise DataError(f"it cannot be read ({error.strerror})", where=str(path)) from None
+    except MemoryError:
+        raise DataError(
+            "it does not fit into memory", where=str(path), remedy="Replay a smaller file"
+        ) from None
 
 
 def _json_rows(path: Path, text: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
@@ -199,14 +207,31 @@ def _json_rows(path: Path, text: str) -> Iterator[tuple[int, Mapping[str, Any]]]
         if not content.strip():
             continue
         where = f"{path}, line {line}"
+        twice: list[str] = []
         try:
             row = msgspec.json.decode(content)
+            json.loads(content, object_pairs_hook=partial(_without_twins, twice))
         except (msgspec.DecodeError, ValueError, RecursionError):
             # The decoder's own words may quote the text.
             raise DataError("the JSON is broken", where=where, remedy="Write one object per line") from None
+        if twice:
+            raise DataError(
+                f"the key {name_shown(twice[0])} stands twice in one object",
+                where=where,
+                remedy="Keep one of them",
+            )
         if not isinstance(row, dict):
             raise DataError("it is no JSON object", where=where, remedy='Write {"id": "…", "text": "…"}')
         yield line, row
+
+
+def _without_twins(twice: list[str], pairs: list[tuple[str, Any]]) -> None:
+    """Note the keys that an object has more than once: which of them counts, nobody could tell."""
+    seen: set[str] = set()
+    for name, _ in pairs:
+        if name in seen:
+            twice.append(name)
+        seen.add(name)
 
 
 def _csv_rows(path: Path, text: str, delimiter: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
@@ -218,7 +243,7 @@ def _csv_rows(path: Path, text: str, delimiter: str) -> Iterator[tuple[int, Mapp
         line = 1
         for fields in reader:
             if header is None:
-                header = [name.strip() for name in fields]
+                header = _header(fields, f"{path}, line {line}")
             elif fields:
                 if len(fields) != len(header):
                     raise DataError(
@@ -234,6 +259,19 @@ def _csv_rows(path: Path, text: str, delimiter: str) -> Iterator[tuple[int, Mapp
         ) from None
     finally:
         csv.field_size_limit(limit)
+
+
+def _header(fields: Sequence[str], where: str) -> list[str]:
+    names = [name.strip() for name in fields]
+    for place, name in enumerate(names, start=1):
+        # Columns without a name cannot be asked for, so several of them do no harm.
+        if name and name in names[: place - 1]:
+            raise DataError(
+                f"columns {names.index(name) + 1} and {place} are both called {name_shown(name)}",
+                where=where,
+                remedy="Give each column a name of its own",
+            )
+    return names
 
 
 def _id(row: Mapping[str, Any], column: str, where: str) -> str:
@@ -255,11 +293,12 @@ def _recorded(row: Mapping[str, Any], column: str, where: str, with_data: bool) 
     if column not in row:
         if data:
             return Recorded(data, data)
-        names = ", ".join(str(name) for name in row) or "none"
+        names = ", ".join(map(name_shown, row)) or "none"
         raise DataError(
             f"there is no column {column!r}",
             where=where,
-            remedy=f"Columns there: {names}. Name another one: replay:FILE#column",
+            remedy=f"Columns there: {names}. Name another one: replay:FILE#column. A table needs a first line "
+            "with the names of its columns",
         )
     text = row[column]
     if text is not None and not isinstance(text, str):

@@ -1,4 +1,4 @@
-"""What the two content judges have in common: the form of an answer."""
+"""What the two content judges have in common: the form of an answer, and of text."""
 
 from __future__ import annotations
 
@@ -31,6 +31,15 @@ class ContentJudge(Protocol):
 
         Raises:
             RequestFailed: the model could not answer.
-            Unscored: an answer could not be read (`unparsed`).
+            Unscored: an answer could not be read (`unparsed`), or there is too much to compare (`too-long`).
         """
         ...
+
+
+def valid(text: str) -> str:
+    """The text as a file can hold it: half a surrogate pair becomes U+FFFD, two halves their sign."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text

@@ -16,13 +16,14 @@ MIN_CLAUSE_WORDS = 4
 MAX_PARTS = 4
 """Most adjacent parts of a sentence that are joined to one clause."""
 
+# Each run of marks or blanks is tried once, from its start, and never given back: a draft may be one long run.
 _CUT = re.compile(
-    r"(?:[,;:)]+\s+|\s+[-–—(]+\s*|\s*[–—]\s*)(?:(?:and|but|so|or|then)\s+)*"
-    r"|\s+(?:(?:and|but|so|or|then)\s+)+"
-    r"|\s+(?=(?:because|since|although|though|while|which|if|unless)\s)",
+    r"(?:(?<![,;:)])[,;:)]++\s++|(?<!\s)\s++[-–—(]++\s*+|[–—]\s*+)(?:(?:and|but|so|or|then)\s++)*+"
+    r"|(?<!\s)\s++(?:(?:and|but|so|or|then)\s++)++"
+    r"|(?<!\s)\s++(?=(?:because|since|although|though|while|which|if|unless)\s)",
     re.IGNORECASE,
 )
-_REQUEST = re.compile(r"\W*(?:can|could|will|would) you\b", re.IGNORECASE)
+_REQUEST = re.compile(r"\W*+(?:can|could|will|would) you\b", re.IGNORECASE)
 _MARKER = re.compile(r"(?:[-*•–—]|\(?(?:\d{1,2}|[A-Za-z])[.)])\s+")
 
 
@@ -81,7 +82,8 @@ def _clauses(draft: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     """Runs of adjacent parts of one sentence, each shorter than the sentence."""
     marker = _MARKER.match(draft, start, end)
     begin = marker.end() if marker else start
-    cuts = [(m.start(), m.end()) for m in _CUT.finditer(draft, begin, end)]
+    # Of the sentence alone: what is before its beginning must not be looked at.
+    cuts = [(begin + m.start(), begin + m.end()) for m in _CUT.finditer(draft[begin:end])]
     starts, ends = [begin, *(b for _, b in cuts)], [*(a for a, _ in cuts), end]
     seen = set()
     for first in range(len(starts)):

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pmbench import SPLITTER, Model, Prompt, Unscored, split_sentences
-from pmbench_tasks.drafting.answer import Answer
+from pmbench_tasks.drafting.answer import Answer, valid
 
 PROMPT = Prompt("pmbench_tasks.drafting:prompts/content_judge.txt")
 
@@ -20,6 +20,10 @@ SCHEMA: Mapping[str, Any] = {
 }
 MAX_TOKENS = 300
 ATTEMPTS = 2
+TOGETHER = 64
+"""Sentences of one reply that are asked about at the same time; each holds a prompt with the whole draft."""
+MOST_BRACES = 1_000
+"""Opening braces of an answer at which its JSON object is looked for."""
 
 
 class Unreadable(ValueError):
@@ -27,7 +31,7 @@ class Unreadable(ValueError):
 
 
 class ChatContentJudge:
-    """Asks a chat model, once per sentence; all sentences of one reply are asked at once."""
+    """Asks a chat model, once per sentence; the sentences of one reply are asked about side by side."""
 
     def __init__(self, model: Model) -> None:
         self.model = model
@@ -44,10 +48,31 @@ class ChatContentJudge:
         }
 
     async def match(self, sentences: Sequence[str], draft: str) -> list[Answer]:
-        """One answer per sentence. Nothing is asked about a draft without a sentence: nothing can match."""
+        """One answer per sentence. Nothing is asked about a draft without a sentence: nothing can match.
+
+        When one sentence cannot be answered, nothing more is asked about the others: they are called off, and
+        have ended when the error is raised.
+
+        Raises:
+            RequestFailed: the model could not answer.
+            Unscored: an answer could not be read (`unparsed`).
+        """
         if not split_sentences(draft):
             return [Answer("") for _ in sentences]
-        return list(await asyncio.gather(*(self._ask(sentence, draft) for sentence in sentences)))
+        room = asyncio.Semaphore(TOGETHER)
+
+        async def ask(sentence: str) -> Answer:
+            async with room:
+                return await self._ask(sentence, draft)
+
+        # Not a TaskGroup: the caller counts a RequestFailed and an Unscored, not a group of them.
+        asked = [asyncio.ensure_future(ask(sentence)) for sentence in sentences]
+        try:
+            return list(await asyncio.gather(*asked))
+        finally:
+            for one in asked:
+                one.cancel()
+            await asyncio.gather(*asked, return_exceptions=True)
 
     async def _ask(self, sentence: str, draft: str) -> Answer:
         messages = PROMPT.messages(sentence=sentence, draft=draft)
@@ -60,16 +85,17 @@ class ChatContentJudge:
             except Unreadable as error:
                 messages = [
                     *messages,
-                    {"role": "assistant", "content": completion.text},
+                    {"role": "assistant", "content": valid(completion.text)},
                     {"role": "user", "content": f"{error} Answer again, with the JSON object only."},
                 ]
         raise Unscored("unparsed", f"the content judge's answer could not be read in {ATTEMPTS} attempts")
 
 
 def parse_answer(text: str) -> str:
-    """The passage that a model named; `""` where it said that there is none.
+    """The passage that a model named, as valid Unicode; `""` where it said that there is none.
 
-    Code fences and words around the JSON object are passed over; the first object with `match` counts.
+    Code fences and words around the JSON object are passed over; the first object with `match` counts. JSON
+    can hold half a surrogate pair, which no file can: U+FFFD takes its place.
 
     Raises:
         Unreadable: there is no such object, or it is not as asked.
@@ -84,16 +110,18 @@ def parse_answer(text: str) -> str:
         return ""
     if not isinstance(span, str) or not any(letter.isalnum() for letter in span):
         raise Unreadable('"match" is true, so "span" must be the words copied from the draft.')
-    return span
+    return valid(span)
 
 
 def _first_object(text: str) -> dict[str, Any] | None:
     decoder = json.JSONDecoder(strict=False)
     at = text.find("{")
-    while at >= 0:
+    for _ in range(MOST_BRACES):
+        if at < 0:
+            break
         try:
             value, end = decoder.raw_decode(text, at)
-        except (json.JSONDecodeError, RecursionError):
+        except (ValueError, RecursionError):  # a ValueError of another kind: a number of thousands of digits
             end = at + 1
         else:
             if isinstance(value, dict) and "match" in value:

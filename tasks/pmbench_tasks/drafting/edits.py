@@ -63,7 +63,8 @@ def count_edits(
     """
     if len(expert_sentences) != len(answers):
         raise ValueError(f"{len(expert_sentences)} sentences and {len(answers)} answers")
-    read = tuple(_read(answer, draft) for answer in answers)
+    once = {answer: _read(answer, draft) for answer in dict.fromkeys(answers)}
+    read = tuple(once[answer] for answer in answers)
     rest = remove_spans(draft, (answer.span for answer in read if answer.span))
     leftover = tuple(s for s in (split or split_sentences)(rest) if any(letter.isalnum() for letter in s))
     matches = sum(answer.matched for answer in read)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pmbench import SPLITTER, Embedder
+from pmbench import SPLITTER, Embedder, Unscored
 from pmbench_tasks.drafting.answer import Answer
 from pmbench_tasks.drafting.candidates import MAX_PARTS, MIN_CLAUSE_WORDS, Candidate, asks, candidates
 
@@ -20,6 +20,9 @@ MARGIN = 0.02
 """Among candidates this close to the best, the shortest is the answer. Not tuned: no figure depends on it."""
 _NEVER = 2.0
 """Taken off where one asks and the other tells: more than any cosine."""
+
+MOST_TEXTS, MOST_PAIRS = 50_000, 10_000_000
+"""Different texts to embed and pairs to compare for one draft; minutes of work. A draft beyond is not scored."""
 
 
 class EmbeddedContentJudge:
@@ -46,18 +49,37 @@ class EmbeddedContentJudge:
         }
 
     async def match(self, sentences: Sequence[str], draft: str) -> list[Answer]:
-        """One answer per sentence. Every text of the reply and the draft goes to the embedder in one call."""
-        passages = candidates(draft)
+        """One answer per sentence. Every text of the reply and the draft goes to the embedder in one call.
+
+        Raises:
+            Unscored: `too-long`, a reply or a draft of very many different sentences.
+        """
+        passages = _distinct(candidates(draft))
         if not sentences or not passages:
             return [Answer("") for _ in sentences]
-        texts = list(dict.fromkeys([*sentences, *(passage.text for passage in passages)]))
+        asked = list(dict.fromkeys(sentences))
+        texts = list(dict.fromkeys([*asked, *(passage.text for passage in passages)]))
+        if len(texts) > MOST_TEXTS or len(asked) * len(passages) > MOST_PAIRS:
+            raise Unscored(
+                "too-long",
+                f"{len(asked)} different sentences and {len(passages)} passages are too many to compare",
+            )
         vectors = await self.embedder.embed(texts)
         row = {text: number for number, text in enumerate(texts)}
         drafted = vectors[[row[passage.text] for passage in passages]]
-        return [
-            _answer(sentence, draft, passages, (drafted @ vectors[row[sentence]]).tolist())
-            for sentence in sentences
-        ]
+        found = {
+            sentence: _answer(sentence, draft, passages, (drafted @ vectors[row[sentence]]).tolist())
+            for sentence in asked
+        }
+        return [found[sentence] for sentence in sentences]
+
+
+def _distinct(passages: Sequence[Candidate]) -> list[Candidate]:
+    """The first of the passages that cannot be told apart: a draft may repeat itself without end."""
+    first: dict[tuple[object, ...], Candidate] = {}
+    for passage in passages:
+        first.setdefault((passage.text, passage.kind, passage.asks, passage.end - passage.start), passage)
+    return list(first.values())
 
 
 def nearest(

@@ -129,10 +129,11 @@ def _read(path: Path, *columns: str) -> list[Row]:
     for row in rows[:1]:
         for column in columns:
             if column not in row.values:
+                # The names found are not shown: without a header they are text of the first row.
                 raise DataError(
-                    f"has no column {column!r}",
+                    f"has no column {column!r} in its header of {len(row.values)} columns",
                     where=str(path),
-                    remedy=f"OncQA's file has {', '.join(columns)}; found: {', '.join(row.values)}",
+                    remedy=f"OncQA's file has a header with {', '.join(columns)}",
                 )
     return rows
 
@@ -143,7 +144,9 @@ def _by_pin(rows: Iterable[Row]) -> dict[str, Row]:
         pin = row.text("pin").strip()
         if pin in found:
             raise DataError(
-                f"the pin {pin!r} stands twice", where=row.where("pin"), remedy="Leave one of them out"
+                f"the same pin as row {found[pin].number}",
+                where=row.where("pin"),
+                remedy="Leave one of them out",
             )
         found[pin] = row
     return found
@@ -155,7 +158,7 @@ def _join(messages: dict[str, Row], replies: Iterable[Row]) -> Iterator[Row]:
         pin = reply.text("id").strip()
         if pin not in messages:
             raise DataError(
-                f"there is no message of the pin {pin!r} in {MESSAGES}",
+                f"there is no message with this pin in {MESSAGES}",
                 where=reply.where("id"),
                 remedy="Take both files from the same release",
             )

@@ -17,7 +17,7 @@ from pmbench import (
     Task,
     split_sentences,
 )
-from pmbench_tasks.drafting.answer import Answer, ContentJudge
+from pmbench_tasks.drafting.answer import Answer, ContentJudge, valid
 from pmbench_tasks.drafting.edits import EditCounts, count_edits
 from pmbench_tasks.drafting.judges import CONTENT
 from pmbench_tasks.drafting.metrics import METRICS
@@ -128,7 +128,7 @@ class Drafting(Task):
         """
         judge: ContentJudge = judges["content"]
         sentences = split_sentences(str(instance.target["response"]))
-        draft = self.draft_of(response)
+        draft = valid(self.draft_of(response))
         answers = await judge.match(sentences, draft)
         counts = count_edits(sentences, draft, [answer.span for answer in answers])
         stats = _stats(sentences, draft, counts)

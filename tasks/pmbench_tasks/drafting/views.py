@@ -8,7 +8,7 @@ from typing import Any
 from pmbench import Record
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+\-!|~&$@:])")
-_NUMBERED = re.compile(r"^(\s*\d+)([.)])", re.MULTILINE)
+_NUMBERED = re.compile(r"^([^\S\n]*\d+)([.)])", re.MULTILINE)
 
 
 def edits_view(record: Record) -> str:

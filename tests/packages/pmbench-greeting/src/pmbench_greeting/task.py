@@ -1,9 +1,32 @@
-"""Does a reply greet the patient? As small as a task can be."""
+"""Does a reply greet the patient? As small as a task can be.
 
+GREETING_FAULT makes it go wrong, as a stranger's task may: see `go_wrong`.
+"""
+
+import asyncio
+import os
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Literal
 
 import pmbench
+
+
+def go_wrong(where: str) -> Any:
+    """What GREETING_FAULT=where:what asks for: raised, or returned."""
+    place, _, what = os.environ.get("GREETING_FAULT", "").partition(":")
+    if place != where:
+        return None
+    secret = "Zyzzyva-7731"
+    match what:
+        case "raise":
+            raise ValueError(secret)
+        case "exit":
+            raise SystemExit(0)
+        case "cancel":
+            raise asyncio.CancelledError
+        case "pipe":
+            raise BrokenPipeError(secret)
+    return what
 
 
 class GreetingOptions(pmbench.Options, frozen=True):
@@ -22,6 +45,15 @@ class Ask:
     async def __call__(
         self, inputs: Mapping[str, Any], model: pmbench.Model, context: pmbench.StrategyContext
     ) -> pmbench.Response:
+        wrong = go_wrong("strategy")
+        if wrong == "none":
+            return None  # type: ignore[return-value]
+        if wrong == "number":
+            return pmbench.Response(5)  # type: ignore[arg-type]
+        if wrong == "surrogate":
+            return pmbench.Response("Dear \ud83d")
+        if wrong == "object":
+            return pmbench.Response("", {"a": object()})
         answer = await model.chat([{"role": "user", "content": inputs["message"]}], max_tokens=50)
         return pmbench.Response(answer.text)
 
@@ -40,10 +72,29 @@ class Greeting(pmbench.Task):
     options = GreetingOptions
 
     def instances(self, rows: Iterable[pmbench.Row]) -> Iterable[pmbench.Instance]:
+        go_wrong("instances")
         for row in rows:
             yield pmbench.Instance(row.text("id"), {"message": row.text("message")}, {})
 
     async def score(
         self, instance: pmbench.Instance, response: pmbench.Response, judges: Mapping[str, Any]
     ) -> pmbench.Score:
+        wrong = go_wrong("score")
+        odd: dict[str, Any] = {
+            "nan": float("nan"),
+            "inf": float("inf"),
+            "huge": 10**400,
+            "text": "many",
+            "null": None,
+        }
+        if wrong == "none":
+            return None  # type: ignore[return-value]
+        if wrong in odd:
+            return pmbench.Score({"greets": odd[wrong]})
+        if wrong == "other":
+            return pmbench.Score({"another": 1.0})
+        if wrong == "evidence":
+            return pmbench.Score({"greets": 1.0}, evidence=object())
+        if wrong == "surrogate":
+            return pmbench.Score({"greets": 1.0}, evidence="\ud83d")
         return pmbench.Score({"greets": float(response.text.lower().startswith(self.option.word))})
