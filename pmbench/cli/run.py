@@ -195,6 +195,7 @@ def _print_outcome(plan: Plan, outcome: Outcome, console: Console) -> None:
     console.print(now, markup=False)
     hints = {
         f"The embedder cut off {outcome.cut} texts at its limit of tokens.": outcome.cut,
+        f"{outcome.unreadable} stored answers could not be read and were asked for again.": outcome.unreadable,
         f"{counts.truncated} answers were cut off; --max-tokens raises the limit.": counts.truncated,
         "The file below keeps the results of more instances that were there before.": outcome.kept,
     }

@@ -34,6 +34,7 @@ class Outcome:
         asked: requests that this process made to models and judges, retries included (recorded answers are
             not asked for); stored: answers taken from the store.
         kept: whether `results.json` keeps the results of more instances, made before.
+        unreadable: stored answers that could not be read and were asked for again.
         cut: texts that the embedder cut off at its limit in this process.
         folder: the folder of the scores.
     """
@@ -43,6 +44,7 @@ class Outcome:
     asked: int
     stored: int
     kept: bool
+    unreadable: int
     cut: int
     folder: Path
 
@@ -93,6 +95,7 @@ async def _phases(plan: Plan, progress: Progress) -> Outcome:
         asked=sum(model.requests for model in models if model.backend.keeps),
         stored=sum(model.answered_from_store for model in models),
         kept=kept,
+        unreadable=sum(len(model.unreadable) for model in models),
         cut=plan.embedder.truncated if plan.embedder else 0,
         folder=plan.folder.scores(plan.scoring_digest),
     )

@@ -9,6 +9,7 @@ import msgspec
 from pmbench.core.errors import RequestFailed, Unscored
 from pmbench.core.instance import Instance, Response, Score
 from pmbench.core.metric import Metric
+from pmbench.core.names import safe_kind
 from pmbench.models.facade import tracking
 from pmbench.running.faults import check_writable, fault, is_ours
 from pmbench.running.folder import Appender, read_lines
@@ -90,7 +91,9 @@ async def _score_one(plan: Plan, instance: Instance, response: ResponseRecord) -
             )
             check_writable(record)
         except (RequestFailed, Unscored) as error:
-            record = msgspec.structs.replace(base, status="missing", failure=error.kind)
+            record = msgspec.structs.replace(
+                base, status="missing", failure=safe_kind(error.kind, "scoring-error")
+            )
         except BaseException as error:
             if is_ours(error):
                 raise

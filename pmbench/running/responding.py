@@ -11,6 +11,7 @@ from pmbench.core.digest import SHORT, digest
 from pmbench.core.errors import RequestFailed
 from pmbench.core.instance import Instance
 from pmbench.core.model import Usage
+from pmbench.core.names import safe_kind
 from pmbench.core.task import StrategyContext
 from pmbench.models.facade import Call, tracking
 from pmbench.running.faults import check_writable, fault, is_ours
@@ -68,7 +69,9 @@ async def _respond_one(plan: Plan, instance: Instance, sample: int) -> ResponseR
             record = msgspec.structs.replace(base, text=response.text, data=dict(response.data))
             check_writable(record)
         except RequestFailed as error:
-            record = msgspec.structs.replace(base, status="failed", failure=error.kind)
+            record = msgspec.structs.replace(
+                base, status="failed", failure=safe_kind(error.kind, "strategy-error")
+            )
         except BaseException as error:
             if is_ours(error):
                 raise
