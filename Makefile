@@ -59,6 +59,7 @@ format: $(VENV)/.dev
 
 types: $(VENV)/.dev
 	$(BIN)/mypy
+	$(BIN)/mypy benchmarks docs/generate.py
 
 bench: $(VENV)/.dev
 	$(PIP) --editable '.[all,dev,bench]'

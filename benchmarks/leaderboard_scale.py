@@ -96,6 +96,7 @@ def make_run(runs: Path, number: int, instances: int) -> None:
     data = DataRecord(
         given=None,
         split=None,
+        asked_columns={},
         kind="demo",
         location="demo",
         revision="",

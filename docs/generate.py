@@ -21,7 +21,7 @@ from pmbench.running import records
 DOCS = Path(__file__).parent
 WIDTH = 96
 
-FILES = {
+FILES: dict[str, list[type[msgspec.Struct]]] = {
     "`run.json`": [records.RunRecord, records.Asked, records.DataRecord],
     "`responses.jsonl`, one object a line": [records.ResponseRecord, Usage],
     "`scores/<digest>/scores.jsonl`, one object a line": [records.ScoreRecord],
