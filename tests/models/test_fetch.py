@@ -253,7 +253,6 @@ def fetch_from_hub(folder: Path, endpoint: str, name: str = NAME, **environment:
 
 
 def test_a_file_of_the_hub(folder: Path) -> None:
-    pytest.importorskip("huggingface_hub")
     path = folder / "someone" / "small-GGUF" / NAME
     with hub_server(CONTENT) as endpoint:
         assert fetch_from_hub(folder, endpoint) == str(path)
@@ -266,7 +265,6 @@ def test_a_file_of_the_hub(folder: Path) -> None:
 
 
 def test_a_file_of_the_hub_that_is_not_what_the_hub_states(folder: Path) -> None:
-    pytest.importorskip("huggingface_hub")
     with hub_server(CONTENT, stated="0" * 64) as endpoint:
         said = fetch_from_hub(folder, endpoint)
     assert said.startswith("ModelUnavailable")
@@ -283,14 +281,12 @@ def test_a_file_of_the_hub_that_is_not_what_the_hub_states(folder: Path) -> None
     ],
 )
 def test_files_that_the_hub_does_not_give(folder: Path, served: dict[str, str], said: str) -> None:
-    pytest.importorskip("huggingface_hub")
     with hub_server(CONTENT, **served) as endpoint:  # type: ignore[arg-type]
         assert said in fetch_from_hub(folder, endpoint, NAME if served else "other.gguf")
     assert kept(folder) == []
 
 
 def test_the_hub_out_of_reach(folder: Path) -> None:
-    pytest.importorskip("huggingface_hub")
     assert "could not be downloaded" in fetch_from_hub(folder, "http://127.0.0.1:9")
     offline = fetch_from_hub(folder, "http://127.0.0.1:9", HF_HUB_OFFLINE="1")
     assert "HF_HUB_OFFLINE is set" in offline
