@@ -1,6 +1,7 @@
 # Two commands do everything on a machine with Python 3.11 or newer and make:
 #   make demo   install, fetch the embedded models, run systems on the demo data, print a leaderboard
 #   make test   everything that must hold before a change lands
+# and: make validate (how far the embedded judges agree with labels), make bench (speed, as ratios)
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
@@ -9,12 +10,12 @@ DEMO ?= runs/demo
 TASK := syppm-editf1
 TEMPLATE := tasks/pmbench_tasks/drafting/demo/template.jsonl
 
-.PHONY: demo test lint format types bench docs clean
+.PHONY: demo test lint format types bench validate docs clean
 .DEFAULT_GOAL := help
 
 .PHONY: help
 help:
-	@sed -n '1,3p' Makefile
+	@sed -n '1,4p' Makefile
 
 $(VENV)/.python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -64,6 +65,12 @@ types: $(VENV)/.dev
 bench: $(VENV)/.dev
 	$(PIP) --editable '.[all,dev,bench]'
 	for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+
+# The embedded judges against labels that they have not seen.
+validate: $(VENV)/.embedded
+	$(BIN)/pmbench fetch all-minilm-l6-v2
+	$(BIN)/python -m pmbench_tasks.drafting.judge_data.measure_content
+	$(BIN)/python -m pmbench_tasks.drafting.judge_data.measure_themes
 
 docs: $(VENV)/.dev
 	$(BIN)/python docs/generate.py

@@ -34,10 +34,11 @@ from pmbench.running.records import (
     Scoring,
 )
 from pmbench_tasks.drafting.metrics import METRICS
+from pmbench_tasks.drafting.themes import THEMES
 
 
 class Scale(Task):
-    """A task with the metrics of the drafting tasks."""
+    """A task with the metrics of the drafting tasks, those by theme among them."""
 
     name = "scale"
     title = "Scale"
@@ -60,7 +61,8 @@ def main() -> None:
         size = sum(file.stat().st_size for file in Path(folder).rglob("*") if file.is_file())
         bare = min(timed(lambda: python("-c", "import numpy")) for _ in range(3))
         print(
-            f"{asked.runs} runs x {asked.instances} instances, {size / 1e6:.1f} MB; import numpy {bare:.2f} s"
+            f"{asked.runs} runs x {asked.instances} instances x {len(METRICS)} metrics, {size / 1e6:.1f} MB;"
+            f" import numpy {bare:.2f} s"
         )
         whole = timed(lambda: python(__file__, "--only", folder))
         print(f"whole process: {whole:.2f} s = {whole / bare:.1f} x import numpy")
@@ -126,13 +128,14 @@ def make_run(runs: Path, number: int, instances: int) -> None:
             fingerprint="f" * 64,
             instances_digest=digest(sorted(record.id for record in records)),
             primary=METRICS[0].name,
-            metrics=measure(METRICS[:1], records)[0],
+            metrics=measure(METRICS, records)[0],
             counts=counts,
         ),
     )
 
 
 def _score(generator: np.random.Generator, index: int, skill: float) -> ScoreRecord:
+    """Counts of one draft; those of the reply are the same in every run."""
     matches = int(generator.binomial(8, skill))
     stats = {
         "matches": matches,
@@ -144,6 +147,7 @@ def _score(generator: np.random.Generator, index: int, skill: float) -> ScoreRec
         "usable": int(generator.random() < 0.1),
         "draft_words": int(generator.poisson(150)),
         "reply_words": int(generator.poisson(90)),
+        **_themes(generator, np.random.default_rng([index, 1]), skill),
     }
     sentence = {"sentence": "x" * 90, "span": "y" * 80, "similarity": 0.71, "match": True}
     return ScoreRecord(
@@ -152,6 +156,26 @@ def _score(generator: np.random.Generator, index: int, skill: float) -> ScoreRec
         stats={name: float(value) for name, value in stats.items()},
         evidence={"answers": [sentence] * 12},
     )
+
+
+def _themes(generator: np.random.Generator, reply: np.random.Generator, skill: float) -> dict[str, int]:
+    """Which themes a reply and its draft have, and how many of the reply's sentences the draft has."""
+    stats = {"theme_matches": 0, "theme_additions": 0, "theme_deletions": 0}
+    for place, theme in enumerate(THEMES):
+        has = int(reply.random() < 0.9 - place / 10)
+        draft = int(generator.random() < (0.8 if has else 0.3))
+        sentences = has * int(reply.integers(1, 4))
+        stats |= {
+            f"reply_has_{theme}": has,
+            f"draft_has_{theme}": draft,
+            f"both_have_{theme}": has * draft,
+            f"sentences_{theme}": sentences,
+            f"matched_{theme}": int(generator.binomial(sentences, skill)),
+        }
+        stats["theme_matches"] += has * draft
+        stats["theme_additions"] += has - has * draft
+        stats["theme_deletions"] += draft - has * draft
+    return stats
 
 
 def python(*arguments: str) -> None:

@@ -14,23 +14,24 @@ if TYPE_CHECKING:
     from pmbench.core.digest import digest
     from pmbench.core.errors import ConfigError, DataError, RequestFailed, UnknownName, Unscored, UserError
     from pmbench.core.instance import Instance, Response, Score
-    from pmbench.core.metric import F1, Macro, Mean, Metric, Ratio
+    from pmbench.core.metric import F1, Macro, Mean, Metric, MetricGroup, Ratio
     from pmbench.core.model import Choice, Completion, Embedder, Message, Model, Usage
+    from pmbench.core.options import Options
     from pmbench.core.task import (
         EMBEDDED,
         Judge,
         JudgeParts,
         JudgeRole,
-        Options,
         Record,
         Strategy,
         StrategyContext,
         Task,
     )
+    from pmbench.core.view import ViewBlock, ViewLine
     from pmbench.data.tables import read_table
     from pmbench.models.embedder import open_embedder
     from pmbench.text.prompts import Prompt
-    from pmbench.text.sentences import SPLITTER, split_sentences
+    from pmbench.text.sentences import SPLITTER, sentence_spans, split_sentences
     from pmbench.text.spans import find_span, remove_spans
 
 __version__ = "0.1.0"
@@ -54,8 +55,9 @@ _HOME = {
     "Mean": "pmbench.core.metric",
     "Message": "pmbench.core.model",
     "Metric": "pmbench.core.metric",
+    "MetricGroup": "pmbench.core.metric",
     "Model": "pmbench.core.model",
-    "Options": "pmbench.core.task",
+    "Options": "pmbench.core.options",
     "Prompt": "pmbench.text.prompts",
     "Ratio": "pmbench.core.metric",
     "Record": "pmbench.core.task",
@@ -72,11 +74,14 @@ _HOME = {
     "Unscored": "pmbench.core.errors",
     "Usage": "pmbench.core.model",
     "UserError": "pmbench.core.errors",
+    "ViewBlock": "pmbench.core.view",
+    "ViewLine": "pmbench.core.view",
     "digest": "pmbench.core.digest",
     "find_span": "pmbench.text.spans",
     "open_embedder": "pmbench.models.embedder",
     "read_table": "pmbench.data.tables",
     "remove_spans": "pmbench.text.spans",
+    "sentence_spans": "pmbench.text.sentences",
     "split_sentences": "pmbench.text.sentences",
 }
 """The module that each public name comes from."""
@@ -114,6 +119,7 @@ __all__ = [
     "Mean",
     "Message",
     "Metric",
+    "MetricGroup",
     "Model",
     "Options",
     "Prompt",
@@ -131,11 +137,14 @@ __all__ = [
     "Unscored",
     "Usage",
     "UserError",
+    "ViewBlock",
+    "ViewLine",
     "__version__",
     "digest",
     "find_span",
     "open_embedder",
     "read_table",
     "remove_spans",
+    "sentence_spans",
     "split_sentences",
 ]

@@ -17,6 +17,7 @@ import pmbench
 
 COMMANDS = {
     "run": ("pmbench.cli.run:run", "Run a task with a model; the same command again resumes."),
+    "score": ("pmbench.cli.score:score", "Score responses that were made elsewhere."),
     "tasks": ("pmbench.cli.tasks:tasks", "List the tasks, or show the card of one."),
     "models": ("pmbench.cli.models:models", "List the presets and whether each can run here."),
     "fetch": ("pmbench.cli.fetch:fetch", "Bring a preset's files into the model cache."),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pmbench.cli.columns import print_columns, printable
+from pmbench.cli.view import NoBlocks, blocks_of, print_blocks
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from pmbench.core.instance import Score
     from pmbench.core.metric import Metric
     from pmbench.core.task import Record, View
+    from pmbench.core.view import ViewBlock
     from pmbench.running.reading import StoredRun
     from pmbench.running.records import Results
 
@@ -137,8 +139,11 @@ def _show_instance(run: StoredRun, instance: str, sample: int) -> None:
     view = next(iter(run.task().views.values()), None)
     if view is not None and record.instance.inputs and record.score is not None:
         shown = _viewed(view, record, record.score)
-        if shown is not None:
+        if isinstance(shown, str):
             _print_markdown(shown)
+            return
+        if shown is not None:
+            print_blocks(shown)
             return
     if record.response is not None:
         click.echo(printable(record.response.text))
@@ -147,7 +152,7 @@ def _show_instance(run: StoredRun, instance: str, sample: int) -> None:
         click.echo(printable(score.decode()))
 
 
-def _viewed(view: View, record: Record, score: Score) -> str | None:
+def _viewed(view: View, record: Record, score: Score) -> str | list[ViewBlock] | None:
     """The record as the task shows it; None, with the reason on standard error, where it cannot."""
     from pmbench.running.faults import fault
 
@@ -155,7 +160,10 @@ def _viewed(view: View, record: Record, score: Score) -> str | None:
         shown: object = view(record)
         if isinstance(shown, str):
             return shown
-        why = f"it made {type(shown).__name__}, not text"
+        try:
+            return blocks_of(shown)
+        except NoBlocks as error:
+            why = f"it made {error}"
     except Exception as error:  # noqa: BLE001 - a view is a plugin's, and the record may be of another version
         why = fault(error)
     lacking = [name for name, there in (("stats", score.stats), ("evidence", score.evidence)) if not there]

@@ -95,6 +95,8 @@ def metrics_table(metrics: Sequence[Metric], results: Results) -> Table:
         table.add_column("if all missing were worst / best")
     for metric in metrics:
         found = results.metrics.get(metric.name)
+        if metric.group is not None:
+            continue
         if found is None or found.value is None:
             table.add_row(escape(metric.title), "–", "")
             continue
@@ -105,9 +107,33 @@ def metrics_table(metrics: Sequence[Metric], results: Results) -> Table:
     return table
 
 
+def groups_table(metrics: Sequence[Metric], results: Results) -> Table | None:
+    """Metrics that stand in groups, a column for each group and one for its reference; None without groups."""
+    columns: dict[str, dict[str, str]] = {}
+    references = {metric.reference for metric in metrics if metric.reference}
+    for metric in metrics:
+        if metric.group is not None:
+            group = metric.group
+            heading = group.reference if metric.name in references and group.reference else group.title
+            found = results.metrics.get(metric.name)
+            value = None if found is None else found.value
+            columns.setdefault(heading, {})[metric.title] = "–" if value is None else metric.shown(value)
+    if not columns:
+        return None
+    table = Table("", *map(escape, columns), box=None, pad_edge=False, header_style="bold")
+    for column in table.columns[1:]:
+        column.justify = "right"
+    for title in dict.fromkeys(title for cells in columns.values() for title in cells):
+        table.add_row(escape(title), *(cells.get(title, "") for cells in columns.values()))
+    return table
+
+
 def print_metrics(console: Console, metrics: Sequence[Metric], results: Results) -> None:
     """The table of metrics, with a warning where its intervals cannot be trusted."""
     console.print(metrics_table(metrics, results))
+    groups = groups_table(metrics, results)
+    if groups is not None:
+        console.print(groups)
     if any(found.low is not None for found in results.metrics.values()):
         print_few(console, results.statistics.clusters)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
@@ -21,6 +22,21 @@ if TYPE_CHECKING:
 Scheme = Literal["cluster", "dyadic", "ranking"]
 
 _TERM = re.compile(r"\s*([+-]?)\s*([A-Za-z_]\w*|\d+(?:\.\d+)?)\s*")
+
+
+@dataclass(frozen=True, slots=True)
+class MetricGroup:
+    """Metrics that stand in a table of their own, such as one for each theme.
+
+    Attributes:
+        title: over the table, or over their column where groups stand side by side.
+        about: a sentence or two for the reader of the table.
+        reference: what the row of reference values is called (`clinicians' replies`); empty where there is none.
+    """
+
+    title: str
+    about: str = ""
+    reference: str = ""
 
 
 class Metric(ABC):
@@ -35,6 +51,10 @@ class Metric(ABC):
             (the best and worst case of a missing instance); None where it is not, or where they are not known.
         digits: decimals shown.
         unit: what is shown after the number (`words`), or `%` for a share shown as per cent.
+        group: the table it stands in, under its title; None: with the task's main metrics.
+        reference: name of the task's metric that this one should come near to, a number of the data and not of
+            the system; that one then stands in a row of its own, not in a column.
+        headline: whether it stands beside the primary metric wherever systems are listed.
     """
 
     scheme: Scheme = "cluster"
@@ -48,8 +68,12 @@ class Metric(ABC):
         higher_is_better: bool | None = True,
         digits: int = 3,
         unit: str = "",
+        group: MetricGroup | None = None,
+        reference: str = "",
+        headline: bool = False,
     ) -> None:
         self.name, self.title = name, title or name
+        self.group, self.reference, self.headline = group, reference, headline
         self.higher_is_better = higher_is_better
         self.digits, self.unit = digits, unit
 
@@ -170,11 +194,13 @@ class Ratio(Metric):
 
 
 class F1(Metric):
-    """2·tp / (2·tp + fp + fn) over summed counts, 0 where the denominator is 0."""
+    """2·tp / (2·tp + fp + fn) over summed counts; `zero` is the value where the denominator is 0 (NaN: undefined)."""
 
-    def __init__(self, tp: str, fp: str, fn: str, name: str = "f1", **shown: Any) -> None:
+    def __init__(
+        self, tp: str, fp: str, fn: str, name: str = "f1", *, zero: float = 0.0, **shown: Any
+    ) -> None:
         super().__init__(name, **shown)
-        self.tp, self.fp, self.fn = tp, fp, fn
+        self.tp, self.fp, self.fn, self.zero = tp, fp, fn, zero
 
     @property
     def expressions(self) -> tuple[str, ...]:
@@ -188,12 +214,13 @@ class F1(Metric):
     def value(self, sums: Floats) -> Floats:
         """F1 of the sums."""
         twice = 2 * sums[..., 0]
-        return _divide(twice, twice + sums[..., 1] + sums[..., 2], 0.0)
+        return _divide(twice, twice + sums[..., 1] + sums[..., 2], self.zero)
 
     @property
     def formula(self) -> str:
         """`2·Σtp / (2·Σtp + Σfp + Σfn)`."""
-        return f"2·Σ{self.tp} / (2·Σ{self.tp} + Σ{self.fp} + Σ{self.fn})"
+        tp, fp, fn = (f"Σ({e})" if len(_terms(e)) > 1 else f"Σ{e}" for e in self.expressions)
+        return f"2·{tp} / (2·{tp} + {fp} + {fn})"
 
 
 class Macro(Metric):

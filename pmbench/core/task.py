@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, get_args
-
-import msgspec
+from typing import Any, ClassVar, Protocol
 
 from pmbench.core.dataset import DatasetSpec, Row
-from pmbench.core.errors import ConfigError, UnknownName
+from pmbench.core.errors import UnknownName
 from pmbench.core.instance import Instance, Response, Score
 from pmbench.core.metric import Metric
 from pmbench.core.model import Embedder, Model
-
-
-class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Typed options of a task (`-o name=value`), part of a run's digest.
-
-    Subclass it and add fields with defaults.
-    """
+from pmbench.core.options import Options, typed_options
+from pmbench.core.view import ViewBlock
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,11 +77,13 @@ class JudgeParts:
         model: the model named by `--judge role=MODEL`; None for the role's own deterministic method.
         embedder: the run's embedder; None where `model` is given.
         options: the task's options.
+        settings: the role's own options, as in `--judge role=NAME?option=value`.
     """
 
     model: Model | None
     embedder: Embedder | None
     options: Options
+    settings: Options = field(default_factory=Options)
 
 
 EMBEDDED = "embedded"
@@ -105,7 +100,8 @@ class JudgeRole:
         default: `embedded`, or the name of a model.
         caution: what its own deterministic method is known not to see; stands under every result made with it.
         needs: what a model must offer to take the role.
-        requests: fewest and most requests to a model for one instance, given its target; for estimates.
+        requests: fewest and most requests to a model for one instance, given the role's options; for estimates.
+        options: typed options of the role (`--judge role=NAME?option=value`), part of a score's digest.
     """
 
     build: Callable[[JudgeParts], Judge]
@@ -113,7 +109,8 @@ class JudgeRole:
     default: str = EMBEDDED
     caution: str = ""
     needs: frozenset[str] = frozenset({"chat"})
-    requests: Callable[[Instance], tuple[int, int]] = field(default=lambda _instance: (1, 1))
+    requests: Callable[[Instance, Any], tuple[int, int]] = field(default=lambda _instance, _settings: (1, 1))
+    options: type[Options] = Options
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +125,8 @@ class Record:
 Exporter = Callable[[Iterable[Record]], str]
 """Writes the records of a run in another file format."""
 
-View = Callable[[Record], str]
-"""Shows one record as Markdown."""
+View = Callable[[Record], str | Sequence[ViewBlock]]
+"""Shows one record: as Markdown, or as blocks of marked lines."""
 
 
 class Task:
@@ -172,29 +169,14 @@ class Task:
         Raises:
             ConfigError: an unknown name or a value of the wrong type.
         """
-        known = {f.encode_name for f in msgspec.structs.fields(cls.options)}
-        for name in pairs:
-            if name not in known:
-                raise UnknownName(f"option of {cls.name}", name, known)
-        try:
-            return msgspec.convert(dict(pairs), cls.options, strict=False)
-        except msgspec.ValidationError as error:
-            what, _, place = str(error).partition(" - at ")
-            name = place.strip("`$.")
-            choices = next(
-                (get_args(f.type) for f in msgspec.structs.fields(cls.options) if f.name == name), ()
-            )
-            needed = f"it must be {' or '.join(map(str, choices))}" if choices else what
-            raise ConfigError(
-                needed, where=f"option {name} of {cls.name}", remedy=f"See: pmbench tasks {cls.name}"
-            ) from None
+        return typed_options(cls.options, pairs, of=cls.name, remedy=f"See: pmbench tasks {cls.name}")
 
     @classmethod
     def cautions(cls, judges: Mapping[str, str]) -> list[str]:
         """What a reader of results has to know of the judges that made them, by role and name."""
         told = []
         for role, name in judges.items():
-            if name != EMBEDDED:
+            if name.partition("?")[0] != EMBEDDED:
                 told.append(f"How well {name} agrees with people as judge of {role} was not measured here.")
             elif role in cls.judges and cls.judges[role].caution:
                 told.append(cls.judges[role].caution)

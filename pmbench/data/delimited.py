@@ -43,8 +43,12 @@ def _read(data: bytes, shown: str, delimiter: str) -> list[Row]:
     try:
         records = _records(stream, shown, delimiter)
         _, header = next(records)
-        _check_header(header, shown)
-        return [_row(header, fields, shown, number, line) for number, (line, fields) in enumerate(records, 1)]
+        named = header[: max((place for place, name in enumerate(header, 1) if name), default=len(header))]
+        _check_header(named, shown)
+        return [
+            _row(named, _within(len(named), len(header), fields, shown, number), shown, number, line)
+            for number, (line, fields) in enumerate(records, 1)
+        ]
     finally:
         csv.field_size_limit(before)
 
@@ -89,6 +93,24 @@ def _check_header(header: list[str], shown: str) -> None:
                 remedy="Give each column a name of its own",
             )
         first[name] = place
+
+
+def _within(named: int, columns: int, fields: list[str], shown: str, number: int) -> list[str]:
+    """The fields without those of unnamed columns at the end, which spreadsheets write for cells once used.
+
+    Raises:
+        DataError: one of them holds something.
+    """
+    if len(fields) != columns or named == columns:
+        return fields
+    for place, field in enumerate(fields[named:], named + 1):
+        if field.strip():
+            raise DataError(
+                f"column {place} has no name in the header and is not empty here",
+                where=f"{shown}, row {number}",
+                remedy="Give the column a name, or empty it",
+            )
+    return fields[:named]
 
 
 def _row(header: list[str], fields: list[str], shown: str, number: int, line: int) -> Row:

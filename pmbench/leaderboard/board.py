@@ -5,27 +5,21 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
 from pmbench.core.errors import StorageError
 from pmbench.core.metric import Metric
 from pmbench.core.task import Task
+from pmbench.leaderboard.aggregate import by_strategy
 from pmbench.leaderboard.collect import Entry, LeftOut, collect
 from pmbench.leaderboard.comparable import Group, comparable, data_name, distinguishing
-from pmbench.leaderboard.comparing import against_first, intervals, number, order
+from pmbench.leaderboard.comparing import KeptColumns, against_first, intervals, number, order
+from pmbench.leaderboard.groups import group_heads, metric_heads, references
 from pmbench.leaderboard.notes import notes
-from pmbench.leaderboard.table import (
-    Comparison,
-    Leaderboard,
-    Measure,
-    MetricHead,
-    Resampling,
-    SystemRow,
-    Table,
-    failures,
-    with_interval,
-)
+from pmbench.leaderboard.table import Comparison, Leaderboard, Measure, Resampling, SystemRow, Table
+from pmbench.leaderboard.wording import failures, interval, shown
 from pmbench.running.columns import ScoreColumns
 from pmbench.running.records import MetricResult
 from pmbench.stats.bootstrap import Interval
@@ -40,6 +34,7 @@ def leaderboard(
     include_incomplete: bool = False,
     max_missing: float = 1.0,
     statistics: Resampling = DEFAULT,
+    aggregate: Literal["strategy"] | None = None,
 ) -> Leaderboard:
     """Set the runs of a task side by side.
 
@@ -50,9 +45,11 @@ def leaderboard(
         max_missing: greatest share of responses without a score of a run that is taken: a system that answers
             only what it is good at must not come first.
         statistics: how intervals and tests are made.
+        aggregate: `strategy`: each table also has its strategies over all models that they were used with.
 
     Raises:
         StorageError: there is no folder of a run of this task.
+        PluginError: the task's metrics do not fit each other.
     """
     entries, left = collect(task.name, runs, include_incomplete=include_incomplete)
     if not entries and not left:
@@ -61,31 +58,37 @@ def leaderboard(
             where=str(runs),
             remedy=f"Run: pmbench run --task {task.name} --model …",
         )
-    columns = {id(entry): ScoreColumns(entry.scores) for entry in entries}
+    groups = group_heads(task.metrics)
+    columns = {id(entry): KeptColumns(entry.scores) for entry in entries}
     agreeing = [
         entry
         for entry in entries
         if (include_incomplete or _whole(entry, max_missing, left))
         and _agrees(task.metrics, entry, columns[id(entry)], left)
     ]
-    tables = [
-        _table(
-            task.metrics,
-            group,
-            [columns[id(entry)] for entry in group.entries],
-            statistics,
-            task.cautions,
+    tables = []
+    for group in comparable(agreeing, task.version):
+        scored = [columns[id(entry)] for entry in group.entries]
+        table, places = _table(task.metrics, group, scored, statistics, task.cautions)
+        strategies, told = by_strategy(task.metrics, table.rows) if aggregate else ([], [])
+        ordered = [scored[place] for place in places]
+        tables.append(
+            msgspec.structs.replace(
+                table,
+                references=references(groups, task.metrics, table.rows, ordered, strategies),
+                strategies=strategies,
+                strategy_notes=told,
+            )
         )
-        for group in comparable(agreeing, task.version)
-    ]
     return Leaderboard(
         task=task.name,
         title=task.title or task.name,
         version=task.version,
-        metrics=[MetricHead(m.name, m.title, m.higher_is_better, m.formula, m.unit) for m in task.metrics],
+        metrics=metric_heads(task.metrics),
         tables=tables,
         left_out=sorted(left, key=lambda one: one.where),
         statistics=statistics,
+        groups=groups,
     )
 
 
@@ -128,7 +131,8 @@ def _table(
     columns: Sequence[ScoreColumns],
     statistics: Resampling,
     cautions: Callable[[Mapping[str, str]], list[str]],
-) -> Table:
+) -> tuple[Table, list[int]]:
+    """A table of systems, and for each of its rows the place of the system in the group."""
     primary = metrics[0]
     found = intervals(metrics, columns, statistics)
     names = [f"{one.results.model}\n{one.results.strategy}\n{one.results.run}" for one in group.entries]
@@ -160,7 +164,8 @@ def _table(
         rows=rows,
         notes=[],
     )
-    return msgspec.structs.replace(table, notes=[*cautions(head.results.judges), *notes(table, metrics)])
+    told = [*cautions(head.results.judges), *notes(table, metrics)]
+    return msgspec.structs.replace(table, notes=told), places
 
 
 def _row(
@@ -201,7 +206,8 @@ def _measure(metric: Metric, found: Interval, said: MetricResult | None) -> Meas
         high=high,
         worst=said.worst if said else None,
         best=said.best if said else None,
-        text=with_interval(metric, value, low, high),
+        number=shown(metric, value),
+        interval="" if value is None else interval(metric, low, high),
     )
 
 

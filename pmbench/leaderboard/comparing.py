@@ -9,8 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pmbench.core.metric import Metric
-from pmbench.leaderboard.table import BEST, Comparison, Resampling, bare, interval, p_value
+from pmbench.leaderboard.table import Comparison, Resampling
+from pmbench.leaderboard.wording import DASH, bare, interval, p_value
 from pmbench.running.columns import ScoreColumns
+from pmbench.running.records import ScoreRecord
 from pmbench.stats.bootstrap import Interval, bootstrap_many
 from pmbench.stats.corrections import holm
 from pmbench.stats.randomisation import PairedTest, paired_tests
@@ -19,6 +21,20 @@ CLUSTER = "cluster"
 _NO_TEST = PairedTest(math.nan, math.nan, False, 0, 0, math.nan, math.nan)
 
 Pair = tuple[int, int]
+
+
+class KeptColumns(ScoreColumns):
+    """The scores of one system; the columns of a metric are worked out once."""
+
+    def __init__(self, scores: Sequence[ScoreRecord]) -> None:
+        super().__init__(scores)
+        self._kept: dict[str, NDArray[np.float64] | None] = {}
+
+    def of(self, metric: Metric) -> NDArray[np.float64] | None:
+        """As of `ScoreColumns`, for metrics of one task, whose names differ."""
+        if metric.name not in self._kept:
+            self._kept[metric.name] = super().of(metric)
+        return self._kept[metric.name]
 
 
 def intervals(
@@ -36,24 +52,29 @@ def intervals(
     for index, system in enumerate(systems):
         alike.setdefault((*system.ids, *system.clusters), []).append(index)
     for members in alike.values():
-        parts: list[tuple[int, Metric, NDArray[np.float64]]] = []
+        # What is a number of the data, as the reference of a group, is the same for all systems: drawn once.
+        parts: dict[tuple[str, bytes], tuple[Metric, NDArray[np.float64]]] = {}
+        wanted: list[tuple[int, tuple[str, bytes]]] = []
         for index in members:
             for metric in metrics:
                 columns = systems[index].of(metric)
                 if columns is not None and metric.scheme == CLUSTER:
-                    parts.append((index, metric, columns))
+                    key = metric.name, columns.tobytes()
+                    parts[key] = metric, columns
+                    wanted.append((index, key))
                 elif columns is not None:
                     value = systems[index].value(metric)
                     found[index][metric.name] = Interval(value, math.nan, math.nan, 0, 0)
         drawn = bootstrap_many(
-            [(metric, columns) for _, metric, columns in parts],
+            list(parts.values()),
             systems[members[0]].clusters,
             resamples=statistics.resamples,
             level=statistics.level,
             seed=statistics.seed,
         )
-        for (index, metric, _), one in zip(parts, drawn, strict=True):
-            found[index][metric.name] = one
+        by_key = dict(zip(parts, drawn, strict=True))
+        for index, key in wanted:
+            found[index][key[0]] = by_key[key]
     return found
 
 
@@ -139,7 +160,6 @@ def _comparison(
     metric: Metric, test: PairedTest, adjusted: float, shared: int, only_best: int, only_this: int
 ) -> Comparison:
     difference, low, high = number(test.difference), number(test.low), number(test.high)
-    text = BEST if difference is None else bare(metric, difference, sign=True) + interval(metric, low, high)
     return Comparison(
         difference=difference,
         low=low,
@@ -153,7 +173,8 @@ def _comparison(
         differing=test.differing,
         only_best=only_best,
         only_this=only_this,
-        text=text,
+        number=DASH if difference is None else bare(metric, difference, sign=True),
+        interval=interval(metric, low, high),
         p_text=p_value(number(adjusted)),
     )
 

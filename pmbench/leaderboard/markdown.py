@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from pmbench.core.digest import SHORT
 from pmbench.core.task import Task
 from pmbench.leaderboard.comparable import worded
-from pmbench.leaderboard.escaping import code, escape, row
-from pmbench.leaderboard.reported import Reported, humanised, reported
-from pmbench.leaderboard.table import BEST, Leaderboard, MetricHead, SystemRow, Table
-
-LEFT, RIGHT = ":---", "---:"
+from pmbench.leaderboard.escaping import code, escape
+from pmbench.leaderboard.groups import by_presence
+from pmbench.leaderboard.markdown_reported import reported_section
+from pmbench.leaderboard.markdown_tables import (
+    group_section,
+    main_table,
+    other_tables,
+    strategy_section,
+)
+from pmbench.leaderboard.reported import reported
+from pmbench.leaderboard.table import Leaderboard, MetricHead, Table
+from pmbench.leaderboard.wording import DASH, judges_text
 
 
 def render_markdown(board: Leaderboard, task: Task | type[Task]) -> str:
@@ -35,21 +42,12 @@ def render_markdown(board: Leaderboard, task: Task | type[Task]) -> str:
         lines += ["", "## Not in a table", "", *_left_out(board)]
     found = reported(task)
     if found.row:
-        lines += ["", *_reported(found, board, task)]
+        lines += ["", *reported_section(found, board, task)]
     return "\n".join(lines) + "\n"
 
 
 def _metric(head: MetricHead) -> str:
     return f"{escape(head.title)} ({code(head.formula)})"
-
-
-def _number(text: str) -> str:
-    """A number with its interval and unit; brackets stay as they are, for readers of the source."""
-    return escape(text).replace("\\[", "[").replace("\\]", "]")
-
-
-def _heading(head: MetricHead) -> str:
-    return f"{escape(head.heading)} {head.arrow}".rstrip()
 
 
 def _table(board: Leaderboard, table: Table, number: int) -> Iterator[str]:
@@ -63,13 +61,21 @@ def _table(board: Leaderboard, table: Table, number: int) -> Iterator[str]:
         yield ""
     yield _compared(table)
     yield ""
-    yield from _main(board.metrics[0], table.rows)
+    yield from main_table(board.leading, table.rows)
     if table.notes:
         yield ""
         yield from (f"- {escape(note)}" for note in table.notes)
-    if len(board.metrics) > 1:
+    if table.strategies:
+        yield from strategy_section(board, table)
+    if board.others:
         yield from ("", "### Other metrics", "")
-        yield from _others(board.metrics[1:], table.rows)
+        yield from other_tables(board.others, table.rows)
+    there, absent = by_presence(board.groups, table)
+    for group in there:
+        yield from group_section(board, group, table)
+    if absent:
+        titles = "; ".join(group.title for group in absent)
+        yield from ("", f"No system here has the numbers of these tables: {escape(titles)}.")
 
 
 def _compared(table: Table) -> str:
@@ -80,6 +86,8 @@ def _compared(table: Table) -> str:
         f"{asked} instances in {_clusters(table)}",
         f"task version {table.version}",
     ]
+    if table.rows and all(one.judges == table.rows[0].judges for one in table.rows):
+        parts.append(f"judges {escape(judges_text(table.rows[0].judges)) or DASH}")
     options = ", ".join(f"{name}={worded(value)}" for name, value in table.options.items())
     if options:
         parts.append(f"options {code(options)}")
@@ -88,41 +96,6 @@ def _compared(table: Table) -> str:
 
 def _clusters(table: Table) -> str:
     return f"{table.clusters} cluster" + ("" if table.clusters == 1 else "s")
-
-
-def _main(primary: MetricHead, rows: Sequence[SystemRow]) -> Iterator[str]:
-    """The table of the primary metric: who, how good, how far from the best, and what went wrong."""
-    settings = any(one.settings for one in rows)
-    heads = ["#", "System", "Strategy", *(["Settings"] if settings else []), _heading(primary)]
-    heads += ["Difference to the best", "p (Holm)", "Scored", "Lost or odd", "Judges"]
-    sides = [RIGHT, LEFT, LEFT, *([LEFT] if settings else []), *[RIGHT] * 4, LEFT, LEFT]
-    yield row(heads)
-    yield row(sides)
-    for one in rows:
-        pair = one.against
-        yield row(
-            [
-                str(one.number),
-                code(one.model),
-                code(one.strategy),
-                *([escape(one.settings)] if settings else []),
-                _number(one.measures[primary.name].text),
-                _number(pair.text) if pair else BEST,
-                _number(pair.p_text) if pair else BEST,
-                f"{one.counts.scored}/{one.counts.samples}",
-                escape(one.failures),
-                escape(", ".join(f"{role}={name}" for role, name in one.judges.items())) or BEST,
-            ]
-        )
-
-
-def _others(metrics: Sequence[MetricHead], rows: Sequence[SystemRow]) -> Iterator[str]:
-    """The table of the other metrics, rows as in the first."""
-    yield row(["#", "System", *(_heading(head) for head in metrics)])
-    yield row([RIGHT, LEFT, *[RIGHT] * len(metrics)])
-    for one in rows:
-        cells = [_number(one.measures[head.name].text) for head in metrics]
-        yield row([str(one.number), code(one.model), *cells])
 
 
 def _reading(board: Leaderboard) -> Iterator[str]:
@@ -145,6 +118,11 @@ def _reading(board: Leaderboard) -> Iterator[str]:
         " that are empty, refuse or were cut off are scored as they are, and counted too. If what is lost is"
         " harder than the rest, the value is too high: see the worst case in the notes."
     )
+    if board.others or board.groups:
+        yield (
+            "- Tests are made of the primary metric alone. Of the many numbers in the other tables some differ by"
+            " chance: where intervals overlap widely, read nothing into the order."
+        )
     yield "- Only systems of one table may be compared. ↑ more is better, ↓ less is better."
 
 
@@ -165,52 +143,3 @@ def _statistics(board: Leaderboard) -> str:
 
 def _left_out(board: Leaderboard) -> Iterator[str]:
     yield from (f"- {code(one.where)}: {escape(one.reason)}" for one in board.left_out)
-
-
-def _reported(found: Reported, board: Leaderboard, task: Task | type[Task]) -> Iterator[str]:
-    source = found.source or task.citation
-    yield "## Reported elsewhere"
-    yield ""
-    yield (
-        "**Not comparable with the tables above**: these are the numbers that the paper reports, with another"
-        " judge, and perhaps another version of the data." + (f" Source: {escape(source)}." if source else "")
-    )
-    yield from _of_other_data(board.tables, private=bool(task.dataset.private))
-    if any(one.spread for one in found.row):
-        yield "After ± stands the spread that the paper gives."
-    if found.note:
-        yield ""
-        yield escape(found.note)
-    yield ""
-    titles = {head.name: head.title for head in board.metrics}
-    names = found.columns()
-    columns = [found.shown(name) for name in names]
-    heads = [escape(titles.get(name) or humanised(name)) for name in names]
-    yield row(["System", "Strategy", *heads, "Table", "Note"])
-    yield row([LEFT, LEFT, *[RIGHT] * len(names), LEFT, LEFT])
-    for index, one in enumerate(found.row):
-        cells = [_number(column[index]) for column in columns]
-        yield row(
-            [
-                escape(one.system),
-                escape(one.strategy) or BEST,
-                *cells,
-                escape(str(one.table)),
-                escape(one.note),
-            ]
-        )
-
-
-def _of_other_data(tables: Sequence[Table], *, private: bool) -> Iterator[str]:
-    """Whether the paper's data are those of the tables above, as far as it is known."""
-    own = list(dict.fromkeys(one.data for one in tables if one.kind in ("file", "folder", "datasets")))
-    if any(one.kind == "demo" for one in tables):
-        yield "**These numbers are of the paper's data, not of the demo data.**"
-    if not own:
-        return
-    names = ", ".join(map(code, own))
-    if private:
-        # Only who holds the paper's data knows whether this file is it.
-        yield f"**These numbers are of the paper's data, not of yours** ({names}), unless yours are the paper's."
-    else:
-        yield f"**These numbers are of the paper's data, not of yours** ({names})."

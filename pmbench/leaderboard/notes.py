@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from pmbench.core.metric import Metric
-from pmbench.leaderboard.table import SystemRow, Table, bare
+from pmbench.leaderboard.table import SystemRow, Table
+from pmbench.leaderboard.wording import bare, counted, rows_text
 from pmbench.stats.bootstrap import FEW_CLUSTERS
 
 
@@ -25,14 +26,14 @@ def notes(table: Table, metrics: Sequence[Metric]) -> list[str]:
 def _on_clusters(table: Table) -> Iterator[str]:
     if table.clusters < FEW_CLUSTERS:
         yield (
-            f"Only {_count(table.clusters, 'cluster')}: intervals from fewer than {FEW_CLUSTERS} are too narrow,"
+            f"Only {counted(table.clusters, 'cluster')}: intervals from fewer than {FEW_CLUSTERS} are too narrow,"
             " and small differences cannot be shown."
         )
     compared = len(table.rows) * (len(table.rows) - 1) // 2
     for row in table.rows:
         if row.against is not None and 2 / 2**row.against.differing > 0.05 / compared:
             yield (
-                f"Row {row.number} differs from row 1 in {_count(row.against.differing, 'cluster')} only, so before"
+                f"Row {row.number} differs from row 1 in {counted(row.against.differing, 'cluster')} only, so before"
                 f" adjustment no p can be below {min(1.0, 2 / 2**row.against.differing):.2g}."
             )
 
@@ -53,7 +54,7 @@ def _on_ties(table: Table, primary: Metric) -> Iterator[str]:
             alike.setdefault(round(value, 12), []).append(row.number)
     for numbers in alike.values():
         if len(numbers) > 1:
-            yield f"Rows {_list(numbers)} have the same {primary.title}; their order says nothing."
+            yield f"{rows_text(numbers)} have the same {primary.title}; their order says nothing."
 
 
 def _on_pairing(table: Table) -> Iterator[str]:
@@ -64,13 +65,13 @@ def _on_pairing(table: Table) -> Iterator[str]:
         if pair is not None and (pair.only_best or pair.only_this):
             alike.setdefault((pair.instances, pair.only_best, pair.only_this), []).append(row.number)
     for (instances, only_best, only_this), numbers in alike.items():
-        without = [f"{_count(only_best, 'instance')} that only row 1 has scored"] if only_best else []
+        without = [f"{counted(only_best, 'instance')} that only row 1 has scored"] if only_best else []
         if only_this:
             owner = f"row {numbers[0]} has" if len(numbers) == 1 else "that row has"
-            without.append(f"{_count(only_this, 'instance')} that only {owner} scored")
-        subject = f"Row {numbers[0]} is" if len(numbers) == 1 else f"Rows {_list(numbers)} are each"
+            without.append(f"{counted(only_this, 'instance')} that only {owner} scored")
+        subject = f"{rows_text(numbers)} {'is' if len(numbers) == 1 else 'are each'}"
         yield (
-            f"{subject} compared with row 1 on the {_count(instances, 'instance')} that both have"
+            f"{subject} compared with row 1 on the {counted(instances, 'instance')} that both have"
             f" scored, without {' and '.join(without)}; the difference need not be that of the two values."
         )
 
@@ -85,7 +86,7 @@ def _on_missing(table: Table, primary: Metric) -> Iterator[str]:
 
 def _lost(row: SystemRow) -> str:
     lost = row.counts.failed + row.counts.missing
-    return f"{_count(lost, 'score')} of {row.counts.samples}"
+    return f"{counted(lost, 'score')} of {row.counts.samples}"
 
 
 def _extremes(row: SystemRow, primary: Metric) -> str:
@@ -102,12 +103,3 @@ def _on_schemes(metrics: Sequence[Metric]) -> Iterator[str]:
     other = [metric.title for metric in metrics if metric.scheme != "cluster"]
     if other:
         yield f"No interval is shown of {', '.join(other)}: it is not resampled by cluster."
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" + ("" if number == 1 else "s")
-
-
-def _list(numbers: Sequence[int]) -> str:
-    *most, last = [str(number) for number in numbers]
-    return f"{', '.join(most)} and {last}"

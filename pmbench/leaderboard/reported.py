@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
 from pmbench.core.errors import ConfigError
 from pmbench.core.registry import resource
 from pmbench.core.task import Task
+from pmbench.leaderboard.table import GroupHead
+from pmbench.leaderboard.wording import DASH
 
-Number = float | int | str
+Number = int | str
+"""A number as it is written in the file: `0.50` is not `0.5`."""
 
 
 class ReportedRow(msgspec.Struct, frozen=True):
@@ -19,7 +23,8 @@ class ReportedRow(msgspec.Struct, frozen=True):
     Attributes:
         system, strategy: as the paper calls them.
         table: where it stands (`Table 4`).
-        values: by metric, or by another name where the paper has one that this task has not.
+        values: by metric, or by another name where the paper has one that this task has not; digits are shown as
+            they are written.
         spread: of each value, as the paper gives it.
         note: what is odd about it.
     """
@@ -33,25 +38,60 @@ class ReportedRow(msgspec.Struct, frozen=True):
 
 
 class Reported(msgspec.Struct, frozen=True):
-    """A task's `reported.toml`: rows, and where they are from."""
+    """A task's `reported.toml`: rows, where they are from, and what is to be known of the paper's tables, by name."""
 
     row: list[ReportedRow] = []
     source: str = ""
     note: str = ""
+    tables: dict[str, str] = {}
 
-    def columns(self) -> list[str]:
-        """Names of the values in order of their first appearance."""
-        return list(dict.fromkeys(name for one in self.row for name in one.values))
+    def sections(self, groups: Sequence[GroupHead]) -> Iterator[ReportedTable]:
+        """Its rows as tables: the main one first, then one for each group of metrics of which it has values.
 
-    def shown(self, name: str) -> list[str]:
-        """A column as text, with the decimals of its longest number; an en dash where a row has no value."""
-        decimals = _decimals([one.values[name] for one in self.row if name in one.values])
-        spreads = _decimals([one.spread[name] for one in self.row if name in one.spread])
-        cells = []
-        for one in self.row:
-            cell = _text(one.values[name], decimals) if name in one.values else "–"
-            cells.append(f"{cell} ± {_text(one.spread[name], spreads)}" if name in one.spread else cell)
-        return cells
+        A row stands in every table that it has values of; where it has those of a group's reference, it is a
+        row of the reference. Names that are of no group stand in the main table.
+        """
+        grouped = {name for one in groups for name in (*one.metrics, *one.references.values())}
+        names = dict.fromkeys(name for one in self.row for name in one.values if name not in grouped)
+        yield from self._section("", [{name: name for name in names}])
+        for group in groups:
+            own = {name: name for name in group.metrics}
+            yield from self._section(group.title, [own, group.references])
+
+    def _section(self, title: str, columns: Sequence[Mapping[str, str]]) -> Iterator[ReportedTable]:
+        """The table of the rows that have values, if any have.
+
+        Args:
+            title: of the group; empty for the main table.
+            columns: for each kind of row, the name of the value in each column.
+        """
+        rows = [
+            (one, kind) for one in self.row for kind in columns if any(kind[n] in one.values for n in kind)
+        ]
+        there = {name for one, kind in rows for name, key in kind.items() if key in one.values}
+        names = [name for name in columns[0] if name in there]
+        if rows:
+            lines = [(one, tuple(_cell(one, kind.get(name, "")) for name in names)) for one, kind in rows]
+            yield ReportedTable(title, names, lines)
+
+    def notes(self, rows: Iterable[ReportedRow]) -> dict[str, str]:
+        """What is to be known of the paper's tables that the rows are from, by table."""
+        used = {str(one.table) for one in rows}
+        return {table: note for table, note in self.tables.items() if table in used}
+
+
+class ReportedTable(msgspec.Struct, frozen=True):
+    """Reported rows that have values of one group of metrics.
+
+    Attributes:
+        group: title of the group; empty for the main metrics.
+        names: of the columns.
+        rows: each with its cells as text, an en dash where it has no value.
+    """
+
+    group: str
+    names: list[str]
+    rows: list[tuple[ReportedRow, tuple[str, ...]]]
 
 
 def reported(task: Task | type[Task]) -> Reported:
@@ -63,8 +103,9 @@ def reported(task: Task | type[Task]) -> Reported:
     if not task.reported:
         return Reported()
     try:
-        return msgspec.toml.decode(resource(task.reported).read_bytes(), type=Reported)
-    except (OSError, ImportError, msgspec.DecodeError) as error:
+        text = resource(task.reported).read_text(encoding="utf-8")
+        return msgspec.convert(tomllib.loads(text, parse_float=str), Reported)
+    except (OSError, ImportError, ValueError, msgspec.ValidationError) as error:
         raise ConfigError(
             f"the numbers reported for {task.name} cannot be read: {error}", where=task.reported
         ) from None
@@ -76,13 +117,7 @@ def humanised(name: str) -> str:
     return words[:1].upper() + words[1:]
 
 
-def _decimals(values: Sequence[Number]) -> int:
-    """Most decimals among the numbers as they were written: TOML keeps no trailing zeros."""
-    texts = [repr(value) for value in values if isinstance(value, float)]
-    return max((len(text.partition(".")[2]) for text in texts if "e" not in text), default=0)
-
-
-def _text(value: Number, decimals: int) -> str:
-    if isinstance(value, str):
-        return value
-    return f"{value:.{decimals}f}" if isinstance(value, float) else str(value)
+def _cell(one: ReportedRow, name: str) -> str:
+    if name not in one.values:
+        return DASH
+    return f"{one.values[name]} ± {one.spread[name]}" if name in one.spread else str(one.values[name])

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from pmbench.core.metric import Metric
 from pmbench.leaderboard.collect import LeftOut
 from pmbench.running.records import Counts
-
-BEST = "–"
-"""Stands where the best system would be compared with itself, and where a number is undefined."""
 
 
 class Resampling(msgspec.Struct, frozen=True):
@@ -28,13 +24,22 @@ class Resampling(msgspec.Struct, frozen=True):
 
 
 class MetricHead(msgspec.Struct, frozen=True):
-    """A metric as a column: its name, what stands over it, its direction, formula and unit."""
+    """A metric as a column: its name, what stands over it, its direction, formula and unit.
+
+    Attributes:
+        group: title of the group whose table it stands in; empty: it is one of the main metrics.
+        headline: whether it stands beside the primary metric in the main table.
+        referred: whether it is another metric's reference, and so a row and not a column.
+    """
 
     name: str
     title: str
     higher_is_better: bool | None
     formula: str
     unit: str = ""
+    group: str = ""
+    headline: bool = False
+    referred: bool = False
 
     @property
     def heading(self) -> str:
@@ -42,9 +47,31 @@ class MetricHead(msgspec.Struct, frozen=True):
         return f"{self.title} ({self.unit})" if self.unit and self.unit != "%" else self.title
 
     @property
+    def full_heading(self) -> str:
+        """The heading outside its group's table: `Recall by theme: Empathy`."""
+        return f"{self.group}: {self.heading}" if self.group else self.heading
+
+    @property
     def arrow(self) -> str:
         """`↑` where more is better, `↓` where less is, empty where neither."""
         return {True: "↑", False: "↓", None: ""}[self.higher_is_better]
+
+
+class GroupHead(msgspec.Struct, frozen=True):
+    """Metrics that stand in a table of their own.
+
+    Attributes:
+        title, about: of the table.
+        metrics: names of its columns, in order.
+        references: by column, the name of the metric that it should come near to, if it has one.
+        reference: what the row of those is called; empty where no column has one.
+    """
+
+    title: str
+    about: str
+    metrics: list[str]
+    references: dict[str, str]
+    reference: str
 
 
 class Measure(msgspec.Struct, frozen=True):
@@ -53,7 +80,8 @@ class Measure(msgspec.Struct, frozen=True):
     Attributes:
         value, low, high: with the ends of its interval; None where undefined.
         worst, best: the value if all that is missing had been worst or best; None where nothing is missing.
-        text: value and interval as shown, `0.512 [0.480, 0.548]`; the unit stands in the heading.
+        number: the value as shown, `0.512`; the unit stands in the heading.
+        interval: its interval as shown, `[0.480, 0.548]`, or empty.
     """
 
     value: float | None
@@ -61,7 +89,65 @@ class Measure(msgspec.Struct, frozen=True):
     high: float | None
     worst: float | None
     best: float | None
+    number: str
+    interval: str
+
+    @property
+    def text(self) -> str:
+        """Value and interval as shown: `0.512 [0.480, 0.548]`."""
+        return f"{self.number} {self.interval}".rstrip()
+
+
+class Reference(msgspec.Struct, frozen=True):
+    """What the systems should come near to in one group's table: a number of the data, for each column.
+
+    Attributes:
+        measures: by the name of the column's metric.
+        row, instances: the system on whose scored instances they were computed, and how many these are.
+        nearest: by column, the numbers of the rows that are nearest; several where they tie, none where there
+            are not two to choose from.
+        nearest_strategies: the same of the means of `Table.strategies`, by name of the strategy.
+        notes: where the systems do not agree on the reference.
+    """
+
+    measures: dict[str, Measure]
+    row: int
+    instances: int
+    nearest: dict[str, list[int]]
+    nearest_strategies: dict[str, list[str]]
+    notes: list[str]
+
+
+class Spread(msgspec.Struct, frozen=True):
+    """A metric of several models: no interval, but how much the models differ.
+
+    Attributes:
+        mean: over models; None where none has the metric.
+        deviation: sample standard deviation (n - 1); None where fewer than two models have the metric.
+        models: how many have it.
+        text: as shown, `0.512 ± 0.031`.
+    """
+
+    mean: float | None
+    deviation: float | None
+    models: int
     text: str
+
+
+class StrategyRow(msgspec.Struct, frozen=True):
+    """A strategy over all models that were used by it.
+
+    Attributes:
+        strategy: its name.
+        models: how many.
+        rows: numbers of the systems.
+        spreads: by metric's name.
+    """
+
+    strategy: str
+    models: int
+    rows: list[int]
+    spreads: dict[str, Spread]
 
 
 class Comparison(msgspec.Struct, frozen=True):
@@ -73,7 +159,7 @@ class Comparison(msgspec.Struct, frozen=True):
         exact: whether all patterns were tried; permutations: how many were.
         instances, clusters: that both have scored; differing: clusters in which the two differ.
         only_best, only_this: instances that one of the two has scored and the other has not.
-        text, p_text: difference with interval, and the adjusted p, as shown.
+        number, interval, p_text: difference, its interval and the adjusted p as shown.
     """
 
     difference: float | None
@@ -88,8 +174,14 @@ class Comparison(msgspec.Struct, frozen=True):
     differing: int
     only_best: int
     only_this: int
-    text: str
+    number: str
+    interval: str
     p_text: str
+
+    @property
+    def text(self) -> str:
+        """Difference and interval as shown: `-0.051 [-0.090, -0.012]`."""
+        return f"{self.number} {self.interval}".rstrip()
 
 
 class SystemRow(msgspec.Struct, frozen=True):
@@ -134,6 +226,9 @@ class Table(msgspec.Struct, frozen=True):
         dataset, instances, clusters: how many the data have, how many were asked, in how many clusters.
         rows: the systems.
         notes: what a reader has to know, one sentence or two each.
+        references: by title of the group, where it has reference values.
+        strategies: the systems aggregated by strategy, the best first; empty where this was not asked for.
+        strategy_notes: what a reader of those has to know.
     """
 
     differs: list[str]
@@ -148,6 +243,9 @@ class Table(msgspec.Struct, frozen=True):
     clusters: int
     rows: list[SystemRow]
     notes: list[str]
+    references: dict[str, Reference] = {}
+    strategies: list[StrategyRow] = []
+    strategy_notes: list[str] = []
 
 
 class Leaderboard(msgspec.Struct, frozen=True):
@@ -159,6 +257,7 @@ class Leaderboard(msgspec.Struct, frozen=True):
         tables: one for each group of runs that may be compared; the largest first.
         left_out: folders that are in none, with the reason.
         statistics: how intervals and tests were made.
+        groups: metrics that have a table of their own.
     """
 
     task: str
@@ -168,45 +267,20 @@ class Leaderboard(msgspec.Struct, frozen=True):
     tables: list[Table]
     left_out: list[LeftOut]
     statistics: Resampling
+    groups: list[GroupHead] = []
 
+    @property
+    def leading(self) -> list[MetricHead]:
+        """The columns of the main table: the primary metric and the headline metrics."""
+        return [self.metrics[0], *(one for one in self.metrics[1:] if one.headline and not one.referred)]
 
-def bare(metric: Metric, value: float, *, sign: bool = False) -> str:
-    """A number with the metric's decimals, without its unit unless that is per cent; no negative zero."""
-    scaled, ending = (100 * value, "%") if metric.unit == "%" else (value, "")
-    text = f"{scaled:+.{metric.digits}f}" if sign else f"{scaled:.{metric.digits}f}"
-    if not text.strip("+-0."):
-        text = text.lstrip("+-")
-    return text + ending
+    @property
+    def others(self) -> list[MetricHead]:
+        """The main metrics that are not in the main table."""
+        there = {one.name for one in self.leading}
+        return [one for one in self.metrics if not (one.group or one.referred or one.name in there)]
 
-
-def with_interval(metric: Metric, value: float | None, low: float | None, high: float | None) -> str:
-    """`0.512 [0.480, 0.548]`; the value alone where it has no interval."""
-    if value is None:
-        return BEST
-    return bare(metric, value) + interval(metric, low, high)
-
-
-def interval(metric: Metric, low: float | None, high: float | None) -> str:
-    """` [0.480, 0.548]`, or nothing where there is none."""
-    return "" if low is None or high is None else f" [{bare(metric, low)}, {bare(metric, high)}]"
-
-
-def p_value(p: float | None) -> str:
-    """Three decimals, `<0.001` below."""
-    if p is None:
-        return BEST
-    return "<0.001" if p < 0.001 else f"{p:.3f}"
-
-
-def failures(counts: Counts) -> str:
-    """What went wrong in words: `2 failed, 1 missing (timeout 2, unparsed 1); 3 truncated`, or `0`."""
-    lost = [f"{number} {name}" for name, number in _lost(counts) if number]
-    kinds = ", ".join(f"{kind} {number}" for kind, number in counts.failures.items())
-    odd = [(counts.refused, "refused"), (counts.truncated, "truncated"), (counts.empty, "empty")]
-    parts = [", ".join(lost) + (f" ({kinds})" if kinds else "")] if lost else []
-    parts += [", ".join(f"{number} {name}" for number, name in odd if number)]
-    return "; ".join(part for part in parts if part) or "0"
-
-
-def _lost(counts: Counts) -> list[tuple[str, int]]:
-    return [("failed", counts.failed), ("missing", counts.missing), ("pending", counts.pending)]
+    def columns(self, group: GroupHead) -> list[MetricHead]:
+        """The columns of a group's table."""
+        heads = {one.name: one for one in self.metrics}
+        return [heads[name] for name in group.metrics]

@@ -90,6 +90,10 @@ class Backend(ABC):
         """For recorded answers: ids that have none, and recorded ids that are not among these. Else nothing."""
         return [], []
 
+    def read_as_numbers(self, ids: Iterable[str]) -> dict[str, str]:
+        """For recorded answers: ids that stand there as another text of the same number, with that text."""
+        return {}
+
     async def open(self) -> None:  # noqa: B027 - many backends have nothing to open
         """Load or connect. Called once, before the first request that the store cannot answer."""
 

@@ -53,7 +53,7 @@ def aggregate(
         task=plan.task.name,
         task_version=plan.task.version,
         strategy=plan.strategy_name,
-        model=plan.request.model,
+        model=plan.system,
         judges=plan.judge_names,
         run=plan.run_digest,
         scoring=plan.scoring_digest,
@@ -150,7 +150,9 @@ def _slice(
 ) -> SliceResult:
     records = [record for instance in members for record in by_id.get(instance.id, ())]
     own = {instance.id: done[instance.id] for instance in members if done.get(instance.id)}
-    results, clusters = measure(plan.task.metrics, records, own)
+    # Grouped metrics, such as one per theme, would be noise here.
+    main = [metric for metric in plan.task.metrics if metric.group is None]
+    results, clusters = measure(main, records, own)
     return SliceResult(len(members), clusters, sum(own.values()) - len(records), results)
 
 

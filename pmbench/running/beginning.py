@@ -74,7 +74,7 @@ def _write(plan: Plan, number: int) -> RunRecord:
     record = RunRecord(
         digest=plan.run_digest,
         asked=plan.asked,
-        model=request.model,
+        model=plan.system,
         spec=str(plan.model.spec),
         data=DataRecord(
             given=_absolute(request.data),

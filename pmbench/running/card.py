@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import groupby
 from typing import Any, get_args
 
 import msgspec
 
+from pmbench.core.metric import Metric
+from pmbench.core.options import Options
 from pmbench.core.registry import resource
 from pmbench.core.task import Task
+
+BAR = "\\|"
+"""A bar inside a cell of a Markdown table."""
 
 
 def card(task: type[Task]) -> str:
@@ -38,25 +44,48 @@ def _facts(task: type[Task]) -> Iterator[str]:
     yield (
         "- strategies: " + ", ".join(f"`{name}`" for name in task.strategies) + " (the first is the default)"
     )
-    for role, part in task.judges.items():
-        yield f"- judge `{role}` (default `{part.default}`): {part.help}"
-    for option in _options(task):
-        yield f"- option {option}"
+    yield from _choices(task)
     yield ""
-    yield "| metric | formula | better |"
-    yield "|---|---|---|"
-    better = {True: "higher", False: "lower", None: "–"}
-    for metric in task.metrics:
-        yield f"| `{metric.name}` | {metric.formula} | {better[metric.higher_is_better]} |"
+    yield from _metrics(task)
     if spec.example:
         yield from ("", "Format:", "", "```", spec.example.strip(), "```")
     if task.citation:
         yield from ("", f"Source: {task.citation}")
 
 
-def _options(task: type[Task]) -> Iterator[str]:
-    for field in msgspec.structs.fields(task.options):
+def _choices(task: type[Task]) -> Iterator[str]:
+    """What a user may choose: judges and options."""
+    for role, part in task.judges.items():
+        yield f"- judge `{role}` (default `{part.default}`): {part.help}"
+        for option in _options(part.options):
+            yield f"  - `--judge {role}=NAME?{option}"
+    for option in _options(task.options):
+        yield f"- option `-o {option}"
+
+
+def _metrics(task: type[Task]) -> Iterator[str]:
+    yield "| metric | formula | better |"
+    yield "|---|---|---|"
+    better = {True: "higher", False: "lower", None: "–"}
+    for first, last, number in _runs_of(task.metrics):
+        name = f"`{first.name}`" if number == 1 else f"`{first.name}` … `{last.name}` ({number})"
+        yield f"| {name} | {first.formula.replace('|', BAR)} | {better[first.higher_is_better]} |"
+
+
+def _runs_of(metrics: Sequence[Metric]) -> Iterator[tuple[Metric, Metric, int]]:
+    """First, last and number of the metrics that follow each other in one group and are of one make."""
+    for _, members in groupby(
+        metrics, key=lambda one: (one.group or one.name, type(one), one.reference == "")
+    ):
+        found = list(members)
+        yield found[0], found[-1], len(found)
+
+
+def _options(kind: type[Options]) -> Iterator[str]:
+    """Each option as ``name=type` (default `value`)``, the first backtick left to the caller."""
+    for field in msgspec.structs.fields(kind):
         choices = get_args(field.type)
-        kind = "|".join(map(str, choices)) if choices else getattr(field.type, "__name__", str(field.type))
+        of = "|".join(map(str, choices)) if choices else getattr(field.type, "__name__", str(field.type))
         default: Any = field.default
-        yield f"`-o {field.encode_name}={kind}` (default `{default}`)"
+        shown = str(default).lower() if isinstance(default, bool) else default
+        yield f"{field.encode_name}={of}` (default `{shown}`)"

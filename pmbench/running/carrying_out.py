@@ -87,7 +87,7 @@ async def _phases(plan: Plan, progress: Progress) -> Outcome:
         await plan.close()
     store.check()
     results = aggregate(plan, responses, scores, interrupted=interrupted)
-    models = (plan.model, *plan.judge_models.values())
+    models = plan.models
     kept = _write_results(plan, results)
     return Outcome(
         results=results,

@@ -1,21 +1,24 @@
-"""What is checked before anything is asked: numbers, judges, what a model offers, whether recorded answers fit."""
+"""What is checked before anything is asked: numbers, what a model offers, whether recorded answers fit."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from pmbench.core.errors import ConfigError, UnknownName
-from pmbench.core.task import EMBEDDED, Task
+from pmbench.core.errors import ConfigError
+from pmbench.data.fingerprint import id_shown
 from pmbench.models.facade import FacadeModel
-from pmbench.models.presets import presets
 
 if TYPE_CHECKING:
     from pmbench.running.plan import RunRequest
 
 
-def check_numbers(request: RunRequest) -> None:
-    """Raises ConfigError where a number of `pmbench run` is out of its range."""
+MOST_OF_LABEL = 80
+"""Characters of a system's label."""
+
+
+def check_request(request: RunRequest) -> None:
+    """Raises ConfigError where a number or the label of `pmbench run` is out of its range."""
     checks = [
         ("--limit", "1 or more", request.limit is None or request.limit >= 1),
         ("--samples", "1 or more", request.samples >= 1),
@@ -27,21 +30,16 @@ def check_numbers(request: RunRequest) -> None:
     for option, needed, fine in checks:
         if not fine:
             raise ConfigError(f"it must be {needed}", where=option)
+    if request.label is not None and not (request.label.strip() and request.label.isprintable()):
+        raise ConfigError("it must be printable and not empty", where="--label")
+    if request.label is not None and len(request.label) > MOST_OF_LABEL:
+        raise ConfigError(f"it is longer than {MOST_OF_LABEL} characters", where="--label")
     if request.samples > 1 and not request.temperature:
         raise ConfigError(
             "several samples at temperature 0 are the same answer again",
             where="--samples",
             remedy="Give a --temperature above 0",
         )
-
-
-def check_judges(task: Task, judges: Mapping[str, str]) -> None:
-    """Raises UnknownName where a role is not the task's, or a judge is neither a preset nor a specification."""
-    for role, name in judges.items():
-        if role not in task.judges:
-            raise UnknownName(f"judge role of {task.name}", role, task.judges)
-        if ":" not in name and name.partition("?")[0] not in (known := {EMBEDDED, *presets()}):
-            raise UnknownName("judge", name, known, remedy="See: pmbench models")
 
 
 def check_needs(who: str, needs: frozenset[str], model: FacadeModel) -> None:
@@ -72,9 +70,16 @@ def coverage(model: FacadeModel, ids: Sequence[str]) -> list[str]:
         notes.append(f"{len(missing)} of {len(ids)} instances have no recorded answer: {_few(missing)}")
     if surplus:
         notes.append(f"{len(surplus)} recorded answers belong to no instance: {_few(surplus)}")
+    numbers = model.backend.read_as_numbers(ids)
+    if numbers:
+        notes.append(
+            f"{len(numbers)} ids are the same as numbers only: {_few(list(numbers))} stand in the answers as"
+            f" {_few(list(numbers.values()))}"
+        )
     return notes
 
 
 def _few(ids: Sequence[str]) -> str:
-    shown = ", ".join(repr(name[:40]) for name in ids[:3])
+    """A few ids; a column of text that was taken for the ids must not be quoted."""
+    shown = ", ".join(map(id_shown, ids[:3]))
     return f"{shown}, …" if len(ids) > 3 else shown or "none"

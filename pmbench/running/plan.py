@@ -14,16 +14,18 @@ from pmbench.core.dataset import Sensitivity
 from pmbench.core.digest import digest
 from pmbench.core.errors import ConfigError, UnknownName, UserError
 from pmbench.core.instance import Instance
+from pmbench.core.options import Options
 from pmbench.core.registry import PluginError, load_task
-from pmbench.core.task import EMBEDDED, Judge, JudgeParts, Options, Strategy, Task
+from pmbench.core.task import EMBEDDED, Judge, JudgeParts, Strategy, Task
 from pmbench.data.loading import Dataset, load
 from pmbench.models.catalogue import open_model
 from pmbench.models.embedder import LocalEmbedder, open_embedder
 from pmbench.models.facade import FacadeModel, Sampling
 from pmbench.models.store import CompletionStore
-from pmbench.running.checks import check_judges, check_needs, check_numbers, coverage
+from pmbench.running.checks import check_needs, check_request, coverage
 from pmbench.running.faults import fault
 from pmbench.running.folder import RunFolder, folder_for, make_folder
+from pmbench.running.judges import JudgeChoice, check_judges, choose_judge
 from pmbench.running.recorded import RECORDED, Recorded
 from pmbench.running.records import Asked, Scoring
 from pmbench.text.sentences import SPLITTER
@@ -55,6 +57,7 @@ class RunRequest:
     max_missing: float = 0.01
     fresh: bool = False
     retry_failed: bool = False
+    label: str | None = None
     command: tuple[str, ...] = ()
 
 
@@ -66,7 +69,8 @@ class Plan:
         request: what the user asked for.
         dataset: all instances; chosen: those of this run.
         model, judge_models, embedder: opened lazily, at their first request.
-        judges: by role; judge_names: what the user called them.
+        judges: by role; judge_choices: what they were chosen by; judge_models: those that are models, one
+            model for all roles in which it has the same name.
         notes: lines for the user on data and model.
         asked, scoring: what decides responses and scores; run_digest, scoring_digest: their SHA-256.
     """
@@ -79,7 +83,7 @@ class Plan:
     strategy: Strategy
     model: FacadeModel
     judges: dict[str, Judge]
-    judge_names: dict[str, str]
+    judge_choices: dict[str, JudgeChoice]
     judge_models: dict[str, FacadeModel]
     embedder: LocalEmbedder | None
     asked: Asked
@@ -88,6 +92,21 @@ class Plan:
     store: CompletionStore
     notes: list[str]
     round: int = 0
+
+    @property
+    def system(self) -> str:
+        """What the system is called: the label, or the model's name."""
+        return self.request.label or self.request.model
+
+    @property
+    def judge_names(self) -> dict[str, str]:
+        """What the judge of each role is called."""
+        return {role: choice.shown for role, choice in self.judge_choices.items()}
+
+    @property
+    def models(self) -> list[FacadeModel]:
+        """The model and the judges that are models, each once."""
+        return list(dict.fromkeys((self.model, *self.judge_models.values())))
 
     @property
     def run_digest(self) -> str:
@@ -107,7 +126,7 @@ class Plan:
     def begin_round(self, number: int) -> None:
         """Ask anew what an earlier round has stored; see `--fresh`."""
         self.round = number
-        for model in (self.model, *self.judge_models.values()):
+        for model in self.models:
             model.round = number
 
     def estimate(self) -> Estimate:
@@ -120,14 +139,14 @@ class Plan:
         judged = [0, 0]
         for role in self.judge_models:
             for instance in self.chosen:
-                fewest, most = self.task.judges[role].requests(instance)
+                fewest, most = self.task.judges[role].requests(instance, self.judge_choices[role].settings)
                 judged = [judged[0] + fewest, judged[1] + most]
         k = self.request.samples
         return Estimate((low * k, high * k), (judged[0] * k, judged[1] * k), tokens * k)
 
     async def close(self) -> None:
         """Let go of models, embedder and store."""
-        for model in (self.model, *self.judge_models.values()):
+        for model in self.models:
             await model.close()
         if self.embedder is not None:
             await self.embedder.close()
@@ -149,7 +168,7 @@ def make_plan(request: RunRequest) -> Plan:
     Raises:
         UserError: whatever the user has to mend first.
     """
-    check_numbers(request)
+    check_request(request)
     task_class = load_task(request.task)
     task = task_class(task_class.parse_options(request.options))
     check_judges(task, request.judges)
@@ -191,16 +210,14 @@ def _resolve(request: RunRequest, task: Task, dataset: Dataset, store: Completio
     notes = coverage(model, [instance.id for instance in dataset.instances])
     strategy_name, strategy = _strategy(task, request.strategy, model)
     check_needs(f"strategy {strategy_name}", strategy.needs - {"embed"}, model)
-    judge_names = {role: request.judges.get(role, part.default) for role, part in task.judges.items()}
-    judge_models = {}
-    for role, name in judge_names.items():
-        if name != EMBEDDED:
-            judge_models[role] = open_model(name, store=store, sampling=Sampling(seed=request.seed))
-            check_needs(f"judge role {role}", task.judges[role].needs, judge_models[role])
+    choices = {role: choose_judge(task, role, request.judges.get(role)) for role in task.judges}
+    judge_models = _judge_models(request, task, choices, store)
     embeds = "embed" in strategy.needs
-    judged_by_embedding = EMBEDDED in judge_names.values()
+    judged_by_embedding = len(judge_models) < len(choices)
     embedder = open_embedder(request.embedder) if embeds or judged_by_embedding else None
-    judges = {role: _judge(task, role, judge_models.get(role), embedder) for role in judge_names}
+    judges = {
+        role: _judge(task, role, choice, judge_models.get(role), embedder) for role, choice in choices.items()
+    }
     asked = Asked(
         task=task.name,
         task_version=task.version,
@@ -217,12 +234,15 @@ def _resolve(request: RunRequest, task: Task, dataset: Dataset, store: Completio
     )
     scoring = Scoring(
         scoring_version=task.scoring_version,
-        judges={role: _judge_about(judges[role], judge_models.get(role)) for role in judges},
+        judges={
+            role: _judge_about(judges[role], judge_models.get(role), choices[role].settings)
+            for role in judges
+        },
         embedder=dict(embedder.identity()) if embedder and judged_by_embedding else {},
         splitter=SPLITTER,
         seed=request.seed if judge_models else 0,
     )
-    folder = folder_for(request.runs, task.name, request.model, strategy_name, digest(asked))
+    folder = folder_for(request.runs, task.name, request.label or request.model, strategy_name, digest(asked))
     return Plan(
         request=request,
         task=task,
@@ -232,7 +252,7 @@ def _resolve(request: RunRequest, task: Task, dataset: Dataset, store: Completio
         strategy=strategy,
         model=model,
         judges=judges,
-        judge_names=judge_names,
+        judge_choices=choices,
         judge_models=judge_models,
         embedder=embedder,
         asked=asked,
@@ -273,9 +293,27 @@ def _strategy(task: Task, name: str | None, model: FacadeModel) -> tuple[str, St
     return (RECORDED, Recorded()) if recorded else task.strategy(name)
 
 
-def _judge(task: Task, role: str, model: FacadeModel | None, embedder: LocalEmbedder | None) -> Judge:
-    options: Options = task.option
-    return task.judges[role].build(JudgeParts(model, None if model else embedder, options))
+def _judge_models(
+    request: RunRequest, task: Task, choices: Mapping[str, JudgeChoice], store: CompletionStore
+) -> dict[str, FacadeModel]:
+    """The judges that are models, by role; roles that name the same one share it, so that it is loaded once."""
+    opened: dict[str, FacadeModel] = {}
+    by_role = {}
+    for role, choice in choices.items():
+        if choice.model == EMBEDDED:
+            continue
+        if choice.model not in opened:
+            opened[choice.model] = open_model(choice.model, store=store, sampling=Sampling(seed=request.seed))
+        by_role[role] = opened[choice.model]
+        check_needs(f"judge role {role}", task.judges[role].needs, by_role[role])
+    return by_role
+
+
+def _judge(
+    task: Task, role: str, choice: JudgeChoice, model: FacadeModel | None, embedder: LocalEmbedder | None
+) -> Judge:
+    parts = JudgeParts(model, None if model else embedder, task.option, choice.settings)
+    return task.judges[role].build(parts)
 
 
 def _model_about(model: FacadeModel) -> dict[str, str]:
@@ -292,8 +330,10 @@ def _plain(about: Mapping[str, Any]) -> dict[str, Any]:
     return plain
 
 
-def _judge_about(judge: Judge, model: FacadeModel | None) -> dict[str, Any]:
+def _judge_about(judge: Judge, model: FacadeModel | None, settings: Options) -> dict[str, Any]:
     about = _plain(judge.describe())
+    if msgspec.structs.fields(settings):
+        about["options"] = msgspec.to_builtins(settings)
     return {**about, "model": _model_about(model)} if model else about
 
 

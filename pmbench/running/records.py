@@ -98,7 +98,7 @@ class RunRecord(msgspec.Struct, kw_only=True):
         format: version of the file formats.
         digest: SHA-256 of `asked`.
         asked: what decides the responses.
-        model: the name that the user gave; spec: what it stands for.
+        model: the label that the user gave it, or the model's name; spec: what it stands for.
         data: where the rows came from.
         round: how often `--fresh` began the run anew; only lines of this round count.
         command: the arguments of the command that began it.
@@ -218,7 +218,7 @@ class SliceResult(msgspec.Struct):
         instances: in it.
         clusters: that those with a score lie in.
         lost: samples of them that never will have a score (failed, missing).
-        metrics: by name.
+        metrics: by name; those that stand in a group (one per theme) are not among them.
     """
 
     instances: int

@@ -42,10 +42,10 @@ def split_sentences(text: str) -> list[str]:
     A line end is a boundary, except where a long line was wrapped inside a sentence. What has no letter and
     no digit (punctuation, emoji) is no sentence, nor is a list marker alone on its line. Never raises.
     """
-    return [text[start:end] for start, end in split_spans(text)]
+    return [text[start:end] for start, end in sentence_spans(text)]
 
 
-def split_spans(text: str) -> Spans:
+def sentence_spans(text: str) -> Spans:
     """Where each sentence of `split_sentences` starts and ends."""
     return split_with(_engine(), text)
 

@@ -118,3 +118,22 @@ def test_what_the_embedded_judge_cannot_see_stands_under_its_numbers(pmbench, tm
     assert told in pmbench("leaderboard", "-t", "syppm-editf1", "-o", "-").stdout
     run = pmbench("runs").stdout.splitlines()[1].split()[0]
     assert told in pmbench("show", run).stdout
+
+
+def test_texts_that_were_taken_for_ids_are_not_shown(pmbench, tmp_path: Path) -> None:
+    write_messages(tmp_path / "mine.jsonl", ["Hello"])
+    answers(tmp_path / "answers.jsonl", "1", text="My zyzzyva cough is bad")
+    done = pmbench(*RUN, "-m", "replay:answers.jsonl?id=text&column=id")
+    assert done.returncode == 2
+    assert "zyzzyva" not in done.stdout + done.stderr
+    assert "it has (a long id), the data have '0'" in done.stderr
+
+
+def test_ids_that_are_the_same_number_are_matched_and_told(pmbench, tmp_path: Path) -> None:
+    (tmp_path / "mine.csv").write_text("id,message\n007,Hello\n008,Hi\n")
+    (tmp_path / "answers.csv").write_text("id,text\n7,Dear you\n8.0,No\n")
+    done = pmbench("run", "-t", "greeting", "-d", "mine.csv", "-m", "replay:answers.csv")
+    assert done.returncode == 0
+    assert (
+        "2 ids are the same as numbers only: '007', '008' stand in the answers as '7', '8.0'" in done.stderr
+    )

@@ -100,7 +100,7 @@ def test_a_real_model_as_judge_scores_or_says_that_it_could_not(tmp_path: Path) 
     done = pmbench(tmp_path, *command, "--judge", "content=smollm2-135m", "--max-missing", "1")
     assert done.returncode == 0, done.stderr
     found = results(tmp_path)
-    assert found["judges"] == {"content": "smollm2-135m"}
+    assert found["judges"] == {"content": "smollm2-135m", "theme": "embedded"}
     assert found["counts"]["scored"] + found["counts"]["missing"] == 2
     assert found["counts"]["scored"] >= 1  # the empty draft needs no judge
     assert found["usage"]["judges"]["calls"] in (2, 3, 4)  # two sentences, each at most once repaired

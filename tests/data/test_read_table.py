@@ -122,7 +122,7 @@ BAD: dict[str, tuple[str, str | bytes, tuple[str, ...]]] = {
     "a quote never closed": ("a.csv", f'id,m\n1,a\n2,"{SECRET}\n3,b\n', ("row 2", "never closed", "twice")),
     "text behind a quote": ("a.csv", f'id,m\n1,"a" {SECRET}\n', ("row 1", "line 2", "closing quote")),
     "two columns of one name": ("a.csv", f"id,m,m\n1,a,{SECRET}\n", ("columns 2 and 3", "'m'", "header")),
-    "two columns without a name": ("a.csv", f"id,,\n1,a,{SECRET}\n", ("columns 2 and 3", "no name")),
+    "two columns without a name": ("a.csv", f"id,,,m\n1,a,{SECRET},b\n", ("columns 2 and 3", "no name")),
     "a headerless file": ("a.csv", f"{SECRET} {'and so on ' * 9},{SECRET}\n1\n", ("row 1",)),
     "broken JSON line": ("a.jsonl", f'{{"m": "a"}}\n{{"m": "{SECRET}",}}\n', ("line 2", "character", "JSON")),
     "cut-off JSON line": (
@@ -326,3 +326,19 @@ def test_any_bytes_at_all_are_rows_or_a_data_error(
         assert read_table(path)
     except DataError as error:
         said(error, path.name)
+
+
+def test_unnamed_columns_at_the_end_of_a_spreadsheet_are_left_out_if_they_are_empty(tmp_path: Path) -> None:
+    path = tmp_path / "sheet.csv"
+    path.write_text("id;message;;\n1;Hello;;\n2;Hi;; \n")
+    assert [row.values for row in read_table(path)] == [
+        {"id": "1", "message": "Hello"},
+        {"id": "2", "message": "Hi"},
+    ]
+    path.write_text("id;message;;\n1;Hello;;\n2;Hi;;secret words\n")
+    with pytest.raises(DataError) as raised:
+        read_table(path)
+    assert "sheet.csv, row 2: column 4 has no name in the header and is not empty here" in str(raised.value)
+    assert "secret" not in str(raised.value)
+    path.write_text("id;;message\n1;;Hello\n")
+    assert read_table(path)[0].values == {"id": "1", "": "", "message": "Hello"}

@@ -5,18 +5,25 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from pathlib import Path
 
 import pytest
-from given_judges import RecordedModel, WordCounts
+from given_judges import GivenThemes, RecordedModel, WordCounts
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pmbench import Completion, Instance, JudgeParts, Options, RequestFailed, Response, Unscored
+from pmbench import (
+    Completion,
+    Instance,
+    JudgeParts,
+    Options,
+    RequestFailed,
+    Response,
+    Unscored,
+    split_sentences,
+)
 from pmbench_tasks.drafting.candidates import candidates
-from pmbench_tasks.drafting.chat_judge import SCHEMA, ChatContentJudge, Unreadable, parse_answer
-from pmbench_tasks.drafting.embedded_judge import CLAUSE_HANDICAP, THRESHOLD, EmbeddedContentJudge
-from pmbench_tasks.drafting.judge_data.choose_threshold import ONE_WORD, choose, measure, read_pairs, rouge_l
+from pmbench_tasks.drafting.chat_content_judge import SCHEMA, ChatContentJudge, Unreadable, parse_answer
+from pmbench_tasks.drafting.embedded_content_judge import EmbeddedContentJudge
 from pmbench_tasks.drafting.judges import CONTENT
 from pmbench_tasks.drafting.task import SyPPM
 
@@ -57,6 +64,58 @@ def test_a_request_may_be_put_either_way() -> None:
     assert answers(["Please call us today."], "Could you please call us today?") != [""]
 
 
+def test_a_passage_that_contradicts_the_sentence_is_not_answered_with() -> None:
+    draft = "Take 5 mg of warfarin tonight. Your left knee shows no fracture. Rest at home."
+    asked = ["Take 10 mg of warfarin tonight.", "Your right knee shows no fracture.", "Rest at home."]
+    assert answers(asked, draft) == ["", "", "Rest at home."]
+    assert answers(["Your left knee shows a fracture."], draft) == [""]
+
+
+def test_a_condition_must_not_be_dropped() -> None:
+    draft = "If the pain becomes severe, please go to the emergency room at once."
+    assert answers(["Please go to the emergency room at once."], draft) == [""]
+    assert answers(["If the pain becomes severe, go to the emergency room at once."], draft) == [draft]
+
+
+def test_greetings_and_list_markers_are_left_in_the_draft() -> None:
+    assert answers(["Your labs are normal."], "Hi Mrs. Lee, your labs are normal.") == [
+        "your labs are normal."
+    ]
+    assert answers(["Rest at home."], "1. Rest at home.\n2. Drink water.") == ["Rest at home."]
+
+
+def test_a_heading_stands_for_nothing_but_itself() -> None:
+    draft = "Here are some recommendations:\n- Rest at home."
+    assert answers(["Here are some recommendations."], draft) == [""]
+    assert answers(["Here are some recommendations:"], draft) == ["Here are some recommendations:"]
+
+
+@given(st.lists(st.text(min_size=1, max_size=60), min_size=1, max_size=3))
+def test_a_draft_says_what_it_says_word_for_word(parts: list[str]) -> None:
+    draft = "\n\n".join(parts)
+    sentences = split_sentences(draft)
+    found = answers(sentences, draft)
+    assert all(found)
+    assert all(span in draft for span in found)
+
+
+@given(st.text(max_size=150), st.text(min_size=1, max_size=60))
+def test_answers_are_passages_of_the_draft_whatever_is_asked(draft: str, sentence: str) -> None:
+    assert all(span in draft for span in answers([sentence], draft))
+
+
+@pytest.mark.parametrize(
+    ("draft", "sentence", "span"),
+    [
+        ("Tome la pastilla con agua. Descanse en casa.", "Descanse en casa.", "Descanse en casa."),
+        ("请多喝水。请在家休息。", "请在家休息。", "请在家休息。"),
+        ("<p>Rest at home.</p>\n<p>Drink water.</p>", "Rest at home.", "<p>Rest at home.</p>"),
+    ],
+)
+def test_other_languages_and_markup_pass_through(draft: str, sentence: str, span: str) -> None:
+    assert answers([sentence], draft) == [span]
+
+
 def test_all_texts_of_a_reply_and_a_draft_go_to_the_embedder_in_one_call() -> None:
     embedder = WordCounts()
     judge = EmbeddedContentJudge(embedder)
@@ -91,8 +150,20 @@ def test_clauses_of_a_sentence() -> None:
     assert "we will check your kidneys next week." in found
 
 
-def test_a_list_marker_is_not_compared() -> None:
-    assert [c.text for c in candidates("1. Rest at home now.")] == ["Rest at home now."]
+@pytest.mark.parametrize(
+    "draft", ["1. Rest at home now.", "Dear Ms. O’Hara, Rest at home now.", "- Hello! Rest at home now."]
+)
+def test_a_list_marker_or_a_greeting_is_not_compared(draft: str) -> None:
+    assert "Rest at home now." in [c.text for c in candidates(draft)]
+
+
+def test_the_end_of_a_sentence_of_many_parts_is_a_clause() -> None:
+    draft = (
+        "In short, if you have pain, fever, chills, a cough, or a rash, please call us or go to the clinic."
+    )
+    assert "if you have pain, fever, chills, a cough, or a rash, please call us or go to the clinic." in {
+        c.text for c in candidates(draft)
+    }
 
 
 @pytest.mark.parametrize(
@@ -187,7 +258,7 @@ def test_half_an_emoji_in_answer_or_draft_leaves_a_score_that_can_be_written(met
         else ChatContentJudge(RecordedModel({"Rest.": [r'{"match": true, "span": "\ud83d Rest."}']}))
     )
     instance = Instance("1", {"message": "Hi"}, {"response": "Rest."})
-    score = asyncio.run(SyPPM().score(instance, Response(half), {"content": judge}))
+    score = asyncio.run(SyPPM().score(instance, Response(half), {"content": judge, "theme": GivenThemes()}))
     assert (score.stats["matches"], score.stats["nonverbatim"]) == (1, 0)
     assert json.dumps(score.evidence, ensure_ascii=False).encode()
 
@@ -254,41 +325,3 @@ def test_the_role_builds_the_judge_that_it_is_given() -> None:
     built = CONTENT.build(JudgeParts(RecordedModel({}), None, Options()))
     assert isinstance(built, ChatContentJudge)
     assert len(built.describe()["prompt"]) == 64
-
-
-def test_rouge_l_of_a_worked_example() -> None:
-    # Lin 2004, section 3.1: the longest common subsequence is "police the gunman", 3 words of 4 and 4.
-    assert rouge_l("police killed the gunman", "police kill the gunman") == 0.75
-    assert rouge_l("police killed the gunman", "the gunman kill police") == 0.5
-    assert rouge_l("", "x") == 0.0
-
-
-@pytest.mark.model
-def test_the_chosen_numbers_are_those_that_the_script_chooses(models: dict[str, list[Path]]) -> None:
-    from pmbench import open_embedder
-
-    async def read() -> object:
-        embedder = open_embedder()
-        try:
-            return await read_pairs(embedder)
-        finally:
-            await embedder.close()
-
-    pairs: list = asyncio.run(read())  # type: ignore[type-arg, assignment]
-    decide, numbers = choose(pairs)["embedded judge"]
-    assert numbers == f"{THRESHOLD:g} / {CLAUSE_HANDICAP:g}"
-    held_back = measure([p for p in pairs if p.fold == "held-back" and p.kind not in ONE_WORD], decide)
-    assert held_back.pairs == 58
-    assert held_back.agreement == pytest.approx(0.69, abs=0.02)
-
-
-def test_every_annotated_span_is_in_its_draft() -> None:
-    folder = Path(__file__).parents[2] / "tasks/pmbench_tasks/drafting/judge_data"
-    rows = [
-        json.loads(line) for line in (folder / "content_pairs.jsonl").read_text(encoding="utf-8").splitlines()
-    ]
-    pairs = asyncio.run(read_pairs(WordCounts()))
-    assert len(pairs) == len(rows)
-    assert {row["draft_id"] for row in rows if row["fold"] == "tune"}.isdisjoint(
-        row["draft_id"] for row in rows if row["fold"] == "held-back"
-    )

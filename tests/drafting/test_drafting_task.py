@@ -9,16 +9,14 @@ import sys
 from pathlib import Path
 
 import pytest
-from given_judges import RecordedModel, WordCounts
+from given_judges import GivenThemes, RecordedModel, WordCounts
 from hypothesis import given
 from hypothesis import strategies as st
-from markdown_it import MarkdownIt
 
 from pmbench import (
     Completion,
     DataError,
     Instance,
-    Record,
     Response,
     Row,
     Score,
@@ -29,11 +27,10 @@ from pmbench import (
 from pmbench.core.registry import resource
 from pmbench.data.loading import load
 from pmbench.leaderboard.reported import reported
-from pmbench_tasks.drafting.chat_judge import ChatContentJudge
-from pmbench_tasks.drafting.embedded_judge import EmbeddedContentJudge
+from pmbench_tasks.drafting.chat_content_judge import ChatContentJudge
+from pmbench_tasks.drafting.embedded_content_judge import EmbeddedContentJudge
 from pmbench_tasks.drafting.oncqa import OncQA
 from pmbench_tasks.drafting.task import IPPM, Drafting, SoCPPM, SyPPM
-from pmbench_tasks.drafting.views import edits_view, escaped
 
 TASKS: tuple[type[Drafting], ...] = (SyPPM, IPPM, SoCPPM, OncQA)
 REPLY = "Please stop the ibuprofen. Any fever?"
@@ -46,7 +43,9 @@ def instance(response: str = REPLY) -> Instance:
 
 def scored(draft: str, response: str = REPLY) -> Score:
     judge = EmbeddedContentJudge(WordCounts())
-    return asyncio.run(SyPPM().score(instance(response), Response(draft), {"content": judge}))
+    return asyncio.run(
+        SyPPM().score(instance(response), Response(draft), {"content": judge, "theme": GivenThemes()})
+    )
 
 
 def test_a_row_becomes_an_instance_whose_reply_no_strategy_sees() -> None:
@@ -89,7 +88,7 @@ def test_a_row_without_message_or_reply_is_refused_by_place(
 
 def test_what_a_score_holds() -> None:
     score = scored("We saw your labs. Please stop the ibuprofen.")
-    assert score.stats == {
+    content = {
         "matches": 1,
         "additions": 1,
         "deletions": 1,
@@ -101,11 +100,21 @@ def test_what_a_score_holds() -> None:
         "usable": 0,
         "words_cut": 0,
     }
+    assert content.items() <= score.stats.items()
+    assert all("theme" in name or "_has_" in name or "_have_" in name for name in _of_themes(score, content))
     first, second = score.evidence["reply"]
     assert (first["answer"], first["found"]) == ("Please stop the ibuprofen.", True)
     assert (second["answer"], second["found"], second["start"]) == (None, False, None)
     assert score.evidence["leftover"] == ["We saw your labs."]
     json.dumps(score.evidence)
+
+
+def _of_themes(score: Score, content: dict[str, int]) -> list[str]:
+    return [
+        name
+        for name in score.stats.keys() - content.keys()
+        if not name.startswith(("sentences_", "matched_"))
+    ]
 
 
 def test_the_reply_itself_is_usable_as_it_is() -> None:
@@ -124,7 +133,7 @@ def test_a_judge_that_cannot_be_read_leaves_no_score() -> None:
         RecordedModel({s: ["?", "?"] for s in ("Please stop the ibuprofen.", "Any fever?")})
     )
     with pytest.raises(Unscored):
-        asyncio.run(SyPPM().score(instance(), Response("Rest."), {"content": judge}))
+        asyncio.run(SyPPM().score(instance(), Response("Rest."), {"content": judge, "theme": GivenThemes()}))
 
 
 @given(
@@ -201,21 +210,28 @@ def test_the_demo_data_is_read_by_the_task(task: type[Task]) -> None:
     assert {"specialty", "urgency", "length"} <= set(found.instances[0].slices)
 
 
-@pytest.mark.parametrize(("task", "rows"), [(SyPPM, 16), (IPPM, 5), (SoCPPM, 6), (OncQA, 0)])
+@pytest.mark.parametrize(("task", "rows"), [(SyPPM, 57), (IPPM, 23), (SoCPPM, 24), (OncQA, 0)])
 def test_reported_numbers(task: type[Task], rows: int) -> None:
     found = reported(task)
     assert len(found.row) == rows
     for row in found.row:
-        assert set(row.values) >= {"content_precision", "content_recall", "content_f1", "theme_f1"}
+        assert set(row.values) <= {metric.name for metric in task.metrics}
         assert set(row.spread) <= set(row.values)
         assert all(0 <= float(value) <= 1 for value in row.values.values())
 
 
 def test_both_numbers_stand_where_the_paper_disagrees_with_itself() -> None:
-    gemini = [r for r in reported(SyPPM).row if r.system == "Gemini 2.5 Pro" and r.strategy == "thematic"]
-    assert {str(r.table): r.values["theme_precision"] for r in gemini} == {"Table 3": 0.58, "Table 4": 0.56}
+    gemini = [
+        r
+        for r in reported(SyPPM).row
+        if (r.system, r.strategy) == ("Gemini 2.5 Pro", "thematic") and "theme_precision" in r.values
+    ]
+    assert {str(r.table): str(r.values["theme_precision"]) for r in gemini} == {
+        "Table 3": "0.58",
+        "Table 4": "0.56",
+    }
     assert all(r.note for r in gemini)
-    assert any("Table 14" in r.note and "Table 16" in r.note for r in reported(SyPPM).row)
+    assert any("Table 14" in str(r.table) and "Table 16" in r.note for r in reported(SyPPM).row)
 
 
 def test_three_rows_of_table_4_are_no_micro_average() -> None:
@@ -231,41 +247,6 @@ def test_three_rows_of_table_4_are_no_micro_average() -> None:
         ("Gemini 2.5 Pro", "thematic"),
         ("another clinician (IAP)", ""),
     }
-
-
-def shown(draft: str, response: str = REPLY) -> str:
-    return edits_view(Record(instance(response), Response(draft), scored(draft, response)))
-
-
-def test_the_view_strikes_what_would_be_deleted() -> None:
-    page = shown("# We saw <b>your</b> labs, and *more*. Please stop the ibuprofen.")
-    html = MarkdownIt("commonmark").enable("strikethrough").render(page)
-    assert "<s>We saw &lt;b&gt;your&lt;/b&gt; labs, and *more</s>" in html
-    assert "<h1>" not in html
-    assert "<em>" not in html
-    assert "<s>Please stop" not in html
-    assert "to add" in page
-
-
-@given(st.text(max_size=80))
-def test_no_text_of_a_draft_becomes_markup(text: str) -> None:
-    html = (
-        MarkdownIt("commonmark", {"html": True})
-        .enable(["strikethrough", "table"])
-        .render("x " + escaped(text))
-    )
-    for tag in ("<em", "<strong", "<a ", "<img", "<code", "<s>", "<h1", "<li", "<table", "<script"):
-        assert tag not in html
-
-
-@given(st.text(max_size=80))
-def test_any_draft_can_be_shown(draft: str) -> None:
-    assert shown(draft).startswith("### 7")
-
-
-def test_a_record_without_answer_or_score_is_shown_as_such() -> None:
-    assert "did not answer" in edits_view(Record(instance(), None, None))
-    assert "Not scored" in edits_view(Record(instance(), Response("Rest."), None))
 
 
 def test_importing_the_tasks_is_light() -> None:

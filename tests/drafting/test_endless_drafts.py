@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from given_judges import RecordedModel, WordCounts
+from given_judges import GivenThemes, RecordedModel, WordCounts
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -18,11 +18,10 @@ from numpy.typing import NDArray
 from pmbench import Instance, Response, Score, Unscored, find_span, split_sentences
 from pmbench_tasks.drafting import count_edits
 from pmbench_tasks.drafting.candidates import candidates
-from pmbench_tasks.drafting.chat_judge import ChatContentJudge, Unreadable, parse_answer
-from pmbench_tasks.drafting.embedded_judge import MOST_TEXTS, EmbeddedContentJudge
+from pmbench_tasks.drafting.chat_content_judge import ChatContentJudge, Unreadable, parse_answer
+from pmbench_tasks.drafting.embedded_content_judge import MOST_TEXTS, EmbeddedContentJudge
 from pmbench_tasks.drafting.oncqa import drop_preamble
 from pmbench_tasks.drafting.task import SyPPM
-from pmbench_tasks.drafting.views import escaped
 
 LENGTH = 150_000
 
@@ -58,13 +57,13 @@ def repeated(phrase: str) -> str:
 def scored(draft: str, response: str = "Please rest at home. Any fever?") -> Score:
     instance = Instance("1", {"message": "Hi"}, {"response": response})
     judge = EmbeddedContentJudge(WordCounts())
-    return asyncio.run(SyPPM().score(instance, Response(draft), {"content": judge}))
+    return asyncio.run(SyPPM().score(instance, Response(draft), {"content": judge, "theme": GivenThemes()}))
 
 
 @pytest.mark.parametrize("run", [*RUNS, *PHRASES])
 def test_a_draft_that_repeats_itself_is_scored(run: str) -> None:
     stats = scored(f"Hello{repeated(run)}world is fine").stats
-    assert (stats["matches"], stats["additions"]) == (0, 2)
+    assert stats["matches"] + stats["additions"] == 2
     assert stats["deletions"] >= 1
 
 
@@ -129,14 +128,14 @@ def test_a_chat_judge_is_not_handed_thousands_of_prompts_at_once() -> None:
             self.under_way -= 1
             return await super().chat(messages, **asked)
 
-    model = Slow({"Rest.": ['{"match": false}']})
-    found = asyncio.run(ChatContentJudge(model).match(["Rest."] * 300, "Drink."))
+    sentences = [f"Rest {n}." for n in range(300)]
+    model = Slow(dict.fromkeys(sentences, ['{"match": false}']))
+    found = asyncio.run(ChatContentJudge(model).match(sentences, "Drink."))
     assert len(found) == len(model.requests) == 300
     assert 1 < model.most <= 64
 
 
 def test_other_readers_of_a_draft() -> None:
-    assert escaped("\n" * LENGTH + "1.").endswith("1\\.")
     assert drop_preamble("The provided information is sufficient." + repeated(" \n") + "Rest.") == "Rest."
     assert drop_preamble("Yes, the provided information is" + repeated("Dear ,\t")).startswith("Yes")
 

@@ -7,13 +7,13 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from given_judges import WordCounts
+from given_judges import GivenThemes, WordCounts
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pmbench import ConfigError, DataError, Response, split_sentences
 from pmbench.data.loading import load
-from pmbench_tasks.drafting.embedded_judge import EmbeddedContentJudge
+from pmbench_tasks.drafting.embedded_content_judge import EmbeddedContentJudge
 from pmbench_tasks.drafting.oncqa import OncQA, OncQAOptions, drop_preamble
 
 INPUT = "Sample 1 (active treatment):\nEHR Context:\nAge: 55\n\nPatient message:\nI am tired.\n"
@@ -104,7 +104,9 @@ def test_the_option_decides_what_is_scored(tmp_path: Path, preamble: str, deleti
     task = OncQA(OncQA.parse_options({"preamble": preamble}))
     (one,) = load(task, str(tmp_path)).instances
     draft = Response("The provided information is sufficient today.\n\nPlease rest.")
-    score = asyncio.run(task.score(one, draft, {"content": EmbeddedContentJudge(WordCounts())}))
+    score = asyncio.run(
+        task.score(one, draft, {"content": EmbeddedContentJudge(WordCounts()), "theme": GivenThemes()})
+    )
     assert (score.stats["deletions"], score.stats["words_cut"]) == (deletions, cut)
 
 

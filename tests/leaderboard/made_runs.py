@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from pathlib import Path
@@ -14,7 +15,7 @@ from markdown_it import MarkdownIt
 
 from pmbench.core.dataset import DatasetSpec
 from pmbench.core.digest import digest
-from pmbench.core.metric import F1, Macro, Mean, Metric
+from pmbench.core.metric import F1, Macro, Mean, Metric, MetricGroup, Ratio
 from pmbench.core.task import Task
 from pmbench.running.aggregating import measure
 from pmbench.running.folder import Appender, RunFolder, folder_for, write_json
@@ -40,6 +41,49 @@ class Toy(Task):
         Mean("right", title="Right", digits=1, unit="%"),
         Mean("words", title="Words to delete", higher_is_better=False, digits=1, unit="words"),
     )
+
+
+RECALL = MetricGroup("Recall by theme", "Of the sentences with each theme.")
+SHARES = MetricGroup("Shares", "How often a theme is there.", reference="people's replies")
+
+
+class Themed(Toy):
+    """The same task later: it has come to have a headline metric and two groups, one with a reference."""
+
+    metrics: tuple[Metric, ...] = (
+        *Toy.metrics,
+        Mean("calm", title="Calm", headline=True),
+        Ratio("found_a", "all_a", "recall_a", title="Alpha", group=RECALL, digits=2),
+        Ratio("found_b", "all_b", "recall_b", title="Beta", group=RECALL, digits=2),
+        Mean("draft_a", "draft_share_a", title="Alpha", group=SHARES, reference="reply_share_a", digits=2),
+        Mean("draft_b", "draft_share_b", title="Beta", group=SHARES, reference="reply_share_b", digits=2),
+        Mean("reply_a", "reply_share_a", title="Alpha", group=SHARES),
+        Mean("reply_b", "reply_share_b", title="Beta", group=SHARES),
+    )
+
+
+def themed(drafts_a: int, drafts_b: int, *, recall: float = 0.5) -> Callable[[int], dict[str, float]]:
+    """Statistics of `Themed`: replies have alpha in 12 of 24 instances and beta in 6, no sentence is of beta.
+
+    Args:
+        drafts_a, drafts_b: in how many of the first instances the draft has the theme.
+        recall: of sentences of alpha.
+    """
+
+    def of(index: int) -> dict[str, float]:
+        return {
+            "calm": float(index % 2),
+            "found_a": 2 * recall,
+            "all_a": 2.0,
+            "found_b": 0.0,
+            "all_b": 0.0,
+            "draft_a": float(index < drafts_a),
+            "draft_b": float(index < drafts_b),
+            "reply_a": float(index < 12),
+            "reply_b": float(index < 6),
+        }
+
+    return of
 
 
 SENTINEL = "Dear Mrs Sample, your potassium is fine."  # text of a dataset, which may show up nowhere
@@ -68,6 +112,9 @@ class Made:
     failed: frozenset[int] = frozenset()
     missing: frozenset[int] = frozenset()
     pending: int = 0
+    more: Callable[[int], Mapping[str, float]] | None = (
+        None  # further statistics of an instance, by its number
+    )
     finished_at: str = "2026-01-01T00:00:00+00:00"
 
 
@@ -98,6 +145,7 @@ def scores(made: Made) -> list[ScoreRecord]:
                         "fn": float(generator.integers(0, 5)),
                         "right": float(tp > 4),
                         "words": float(generator.integers(0, 60)),
+                        **(made.more(index) if made.more else {}),
                     },
                     evidence={"spans": [SENTINEL]},
                 )
@@ -195,14 +243,19 @@ def _data(made: Made) -> DataRecord:
     )
 
 
+_BLANK = "\N{NO-BREAK SPACE}"
+_UNBROKEN = re.compile(rf"(?<=,){_BLANK}(?=-?\d)|{_BLANK}(?=[↑↓])|(?<=±){_BLANK}|(?<=Table){_BLANK}(?=\d)")
+
+
 class Page(HTMLParser):
-    """The tables of a page as text, and what else it holds."""
+    """The tables of a page as text (bold with its asterisks, a line break as a blank), and what else it holds."""
 
     def __init__(self, markdown: str) -> None:
         super().__init__()
         self.tables: list[list[list[str]]] = []
         self.headings: list[str] = []
         self.items: list[str] = []
+        self.paragraphs: list[str] = []
         self.tags: set[str] = set()
         self._into: list[str] | None = None
         self.feed(MarkdownIt("gfm-like").render(markdown))
@@ -217,17 +270,21 @@ class Page(HTMLParser):
         elif tag in ("td", "th"):
             self.tables[-1][-1].append("")
             self._into = self.tables[-1][-1]
-        elif tag in ("h1", "h2", "h3", "li"):
-            self._into = self.items if tag == "li" else self.headings
+        elif tag in ("h1", "h2", "h3", "li", "p"):
+            self._into = {"li": self.items, "p": self.paragraphs}.get(tag, self.headings)
             self._into.append("")
+        elif self._into is not None and tag in ("br", "strong"):
+            self._into[-1] += " " if tag == "br" else "**"
 
     def handle_endtag(self, tag: str) -> None:
-        if tag in ("td", "th", "h1", "h2", "h3", "li"):
+        if tag in ("td", "th", "h1", "h2", "h3", "li", "p"):
             self._into = None
+        elif self._into is not None and tag == "strong":
+            self._into[-1] += "**"
 
     def handle_data(self, data: str) -> None:
         if self._into is not None:
-            self._into[-1] += data
+            self._into[-1] += _UNBROKEN.sub(" ", data)
 
 
-__all__ = ["SENTINEL", "Made", "Page", "Toy", "scores", "write"]
+__all__ = ["SENTINEL", "Made", "Page", "Themed", "Toy", "scores", "themed", "write"]

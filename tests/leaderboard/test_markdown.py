@@ -4,41 +4,20 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-from made_runs import SENTINEL, Made, Page, Toy, write
+from made_runs import SENTINEL, Made, Page, Themed, Toy, themed, write
 from test_escaping import NAMES, shown
 
-from pmbench.core.dataset import DatasetSpec
-from pmbench.core.errors import ConfigError
-from pmbench.core.task import Task
+from pmbench.core.metric import Mean
 from pmbench.leaderboard.board import leaderboard
 from pmbench.leaderboard.markdown import render_markdown
-from pmbench.leaderboard.reported import reported
-from pmbench.leaderboard.table import Leaderboard, MetricHead, Resampling
-from pmbench_tasks.drafting.task import IPPM, SoCPPM, SyPPM
+from pmbench.leaderboard.table import Resampling
 
-HEAD = MetricHead("content_f1", "Content edit-F1", True, "formula")
 FAST = Resampling(resamples=300, permutations=300)
-
-REPORTED = """
-source = "A paper (2025)"
-[[row]]
-system = "Model | one"
-strategy = "0-shot"
-table = "Table 4"
-values = { f1 = 0.5, theme_f1 = 0.61 }
-spread = { f1 = 0.02 }
-[[row]]
-system = "Model two"
-table = "Table 3"
-values = { f1 = 0.437 }
-note = "Another table says .56."
-"""
 
 
 def page(runs: Path, *made: Made, task: type[Toy] = Toy) -> tuple[str, Page]:
     for one in made:
-        write(runs, one)
+        write(runs, one, task)
     text = render_markdown(leaderboard(task, runs, statistics=FAST), task)
     return text, Page(text)
 
@@ -63,15 +42,15 @@ def test_the_table_has_a_cell_for_everything(tmp_path: Path) -> None:
     main, others = found.tables
     assert main[0] == [
         *["#", "System", "Strategy", "Edit-F1 ↑", "Difference to the best", "p (Holm)"],
-        *["Scored", "Lost or odd", "Judges"],
+        *["Scored", "Lost or odd"],
     ]
     assert [line[:3] for line in main[1:]] == [["1", "b", "zero-shot"], ["2", "smollm2-135m", "zero-shot"]]
-    assert main[1][4:] == ["–", "–", "23/24", "1 failed (timeout 1)", "content=embedded"]
+    assert main[1][4:] == ["–", "–", "23/24", "1 failed (timeout 1)"]
     assert main[2][4].startswith("-0.")
-    assert main[2][6:] == ["24/24", "0", "content=embedded"]
-    assert others[0] == ["#", "System", "Right ↑", "Words to delete (words) ↓"]
-    assert "%" in others[1][2]
-    assert "words" not in others[1][3]
+    assert main[2][6:] == ["24/24", "0"]
+    assert others[0] == ["#", "System", "Strategy", "Right ↑", "Words to delete (words) ↓"]
+    assert "%" in others[1][3]
+    assert "words" not in others[1][4]
     assert all(len(line) == len(table[0]) for table in found.tables for line in table)
 
 
@@ -80,7 +59,7 @@ def test_whatever_is_in_a_name_the_page_shows_it(tmp_path: Path) -> None:
     _, found = page(tmp_path, *made)
     assert sorted(line[1] for line in found.tables[0][1:]) == sorted(shown(name) for name in NAMES)
     assert sorted(line[1] for line in found.tables[1][1:]) == sorted(shown(name) for name in NAMES)
-    assert all(len(line) == 9 for line in found.tables[0])
+    assert all(len(line) == 8 for line in found.tables[0])
     assert found.tags <= {
         *("h1", "h2", "h3", "p", "ul", "li", "code", "br"),
         *("table", "thead", "tbody", "tr", "th", "td"),
@@ -91,20 +70,22 @@ def test_names_of_judges_data_and_strategies_are_shown_as_they_are(tmp_path: Pat
     odd = "a|b `c` *d* <i>e</i>\nf"
     made = Made(judges={"content": odd}, location=f"/data/{odd.replace('/', '-')}", strategy=odd)
     _, found = page(tmp_path, made, Made())
-    lines = [line for table in found.tables[::2] for line in table[1:]]
-    assert [odd, f"content={odd}"] in [[line[2], line[-1]] for line in lines]
+    assert odd in [line[2] for table in found.tables for line in table[1:]]
     assert f"judges: content={odd}" in found.items
+    assert any(line.endswith(f"task version 1; judges content={odd}.") for line in found.paragraphs)
 
 
-def test_settings_have_a_column_only_where_they_are_needed(tmp_path: Path) -> None:
+def test_settings_stand_below_the_name_only_where_they_are_needed(tmp_path: Path) -> None:
     _, without = page(tmp_path, Made())
-    assert "Settings" not in without.tables[0][0]
+    assert without.tables[0][1][1] == "smollm2-135m"
     _, with_them = page(tmp_path, Made(seed=1))
-    assert with_them.tables[0][0][3] == "Settings"
-    assert {line[3].split(",")[0] for line in with_them.tables[0][1:]} == {"seed=0", "seed=1"}
+    assert {line[1].split(",")[0] for line in with_them.tables[0][1:]} == {
+        "smollm2-135m seed=0",
+        "smollm2-135m seed=1",
+    }
 
 
-def test_groups_are_tables_of_their_own(tmp_path: Path) -> None:
+def test_runs_that_may_not_be_compared_stand_in_tables_of_their_own(tmp_path: Path) -> None:
     _, found = page(tmp_path, Made(), Made(judges={"content": "qwen3-8b"}), Made(instances=12, seed=9))
     assert [heading for heading in found.headings if heading.startswith("Table")] == [
         "Table 1 of 3",
@@ -129,65 +110,52 @@ def test_no_text_of_the_dataset_and_no_folder_of_the_machine(tmp_path: Path) -> 
     assert str(tmp_path) not in text
 
 
-def _package(folder: Path, content: str, monkeypatch: pytest.MonkeyPatch, name: str) -> type[Toy]:
-    package = folder / name
-    package.mkdir()
-    (package / "__init__.py").touch()
-    (package / "reported.toml").write_text(content, encoding="utf-8")
-    monkeypatch.syspath_prepend(str(folder))
-
-    class Told(Toy):
-        reported = f"{name}:reported.toml"
-
-    return Told
-
-
-def test_reported_numbers_are_set_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    task = _package(tmp_path, REPORTED, monkeypatch, "told_well")
-    text, found = page(tmp_path / "runs", Made(), task=task)
-    assert "Reported elsewhere" in found.headings
-    assert "**Not comparable with the tables above**" in text
-    assert "another judge, and perhaps another version of the data. Source: A paper (2025)." in text
-    assert found.tables[-1] == [
-        ["System", "Strategy", "Edit-F1", "Theme f1", "Table", "Note"],
-        ["Model | one", "0-shot", "0.500 ± 0.02", "0.61", "Table 4", ""],
-        ["Model two", "–", "0.437", "–", "Table 3", "Another table says .56."],
+def test_a_headline_metric_stands_in_the_main_table_and_groups_in_tables_of_their_own(tmp_path: Path) -> None:
+    made = [
+        Made(model="a", skill=0.8, more=themed(12, 9)),
+        Made(model="b", skill=0.2, more=themed(3, 9, recall=0)),
     ]
+    text, found = page(tmp_path, *made, task=Themed)
+    main, others, recall, _ = found.tables
+    assert found.headings[2:5] == ["Other metrics", "Recall by theme", "Shares"]
+    assert main[0][3:7] == ["Edit-F1 ↑", "Difference to the best", "p (Holm)", "Calm ↑"]
+    assert main[1][6].startswith("0.500 [")
+    assert others[0] == ["#", "System", "Strategy", "Right ↑", "Words to delete (words) ↓"]
+    assert "Of the sentences with each theme." in found.paragraphs
+    assert recall[0] == ["#", "System", "Strategy", "Alpha ↑", "Beta ↑"]
+    assert recall[1] == ["1", "a", "zero-shot", "0.50 [0.50, 0.50]", "–"]
+    assert recall[2] == ["2", "b", "zero-shot", "0.00 [0.00, 0.00]", "–"]
+    assert "Tests are made of the primary metric alone." in text
 
 
-@pytest.mark.parametrize(
-    ("made", "private", "told"),
-    [
-        (Made(), "", "**These numbers are of the paper's data, not of yours** (`messages.jsonl`)."),
-        (Made(), "give them with --data", "(`messages.jsonl`), unless yours are the paper's."),
-        (Made(kind="demo"), "", "**These numbers are of the paper's data, not of the demo data.**"),
-        (Made(kind="hub"), "", ""),
-    ],
-    ids=["own file", "private data", "demo", "hub"],
-)
-def test_reported_numbers_say_whose_data_they_are_of(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made: Made, private: str, told: str
-) -> None:
-    name = f"told_{len(told)}"
-    task = _package(tmp_path, REPORTED, monkeypatch, name)
-    task.dataset = DatasetSpec((), private=private)
-    text, _ = page(tmp_path / "runs", made, task=task)
-    assert told in text
-    assert ("These numbers are of" in text) == bool(told)
+def test_the_reference_is_a_row_and_the_nearest_are_bold(tmp_path: Path) -> None:
+    made = [
+        Made(model="a", skill=0.8, more=themed(13, 9)),
+        Made(model="b", skill=0.5, more=themed(24, 3)),
+        Made(model="c", skill=0.2, more=themed(4, 24)),
+    ]
+    _, found = page(tmp_path, *made, task=Themed)
+    shares = found.tables[-1]
+    assert [line[:3] for line in shares[1:3]] == [["", "people's replies", ""], ["1", "a", "zero-shot"]]
+    values = [[cell.split(" [")[0] for cell in line[3:]] for line in shares[1:]]
+    # Beta is in 6 of 24 replies: 9 and 3 drafts are as near.
+    assert values == [["0.50", "0.25"], ["**0.54**", "**0.38**"], ["1.00", "**0.12**"], ["0.17", "1.00"]]
+    assert any("nearest to people's replies" in line for line in found.paragraphs)
 
 
-@pytest.mark.parametrize("task", [SyPPM, IPPM, SoCPPM], ids=lambda task: task.name)
-def test_what_the_drafting_paper_reports_can_be_shown(task: type[Task]) -> None:
-    board = Leaderboard(task.name, task.title, task.version, [HEAD], [], [], FAST)
-    found = Page(render_markdown(board, task))
-    told = reported(task)
-    assert len(found.tables) == 1
-    assert [line[0] for line in found.tables[0][1:]] == [one.system for one in told.row]
-    assert all(one.table for one in told.row)
-    assert all(one.spread.keys() <= one.values.keys() for one in told.row)
+def test_runs_scored_before_the_metrics_were_there_are_shown_with_dashes(tmp_path: Path) -> None:
+    write(tmp_path, Made())
+    _, found = page(tmp_path, task=Themed)
+    assert found.tables[0][0][6] == "Calm ↑"
+    assert found.tables[0][1][6] == "–"
+    assert len(found.tables) == 2
+    assert "No system here has the numbers of these tables: Recall by theme; Shares." in found.paragraphs
 
 
-def test_a_broken_file_of_reported_numbers_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    task = _package(tmp_path, "[[row]]\nvalues = 3", monkeypatch, "told_badly")
-    with pytest.raises(ConfigError, match=r"told_badly:reported\.toml: the numbers reported for toy"):
-        page(tmp_path / "runs", Made(), task=task)
+def test_many_metrics_are_cut_into_tables_of_equal_rows(tmp_path: Path) -> None:
+    class Wide(Toy):
+        metrics = (*Toy.metrics, *(Mean("words", f"words_{n}", title=f"Words {n}") for n in range(10)))
+
+    _, found = page(tmp_path, Made(), Made(model="b"), task=Wide)
+    assert [len(table[0]) - 3 for table in found.tables[1:]] == [4, 4, 4]
+    assert [line[1] for table in found.tables[1:] for line in table[1:]] == ["b", "smollm2-135m"] * 3

@@ -140,6 +140,40 @@ def test_what_is_missing_and_what_is_too_much_is_listed(tmp_path: Path) -> None:
     assert backend.coverage(["c", "d", "a", "e", "d"]) == (["d", "e"], ["b"])
 
 
+def test_ids_that_a_spreadsheet_rewrote_are_found_as_numbers(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text('id,text\n7.0,seven\n12,twelve\n3,"three, 0"\n03.0,three\n1000,thousand\n')
+    backend = replay(path)
+    ids = ["007", "0012", "3", "1,000", "x"]
+    assert backend.coverage(ids) == (["1,000", "x"], ["03.0", "1000"])
+    assert backend.read_as_numbers(ids) == {"007": "7.0", "0012": "12"}
+    assert answer(backend, tmp_path, "007").text == "seven"
+    assert answer(backend, tmp_path, "3").text == "three, 0"
+    with pytest.raises(RequestFailed, match="absent"):
+        answer(backend, tmp_path, "0003")  # 3 or 03.0: nobody can tell
+    with pytest.raises(DataError, match="two ids of the data are one number"):
+        backend.coverage(["7", "007"])
+
+
+def test_json_numbers_are_ids(tmp_path: Path) -> None:
+    backend = replay(written(tmp_path / "a.jsonl", {"id": 7.0, "text": "seven"}, {"id": 8, "text": "eight"}))
+    assert backend.coverage(["7", "8"]) == ([], [])
+
+
+def test_rows_can_be_numbered(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("draft\none\n\ntwo\n", encoding="utf-8")
+    options = ReplayOptions(column="draft", id="")
+    backend = Replay(parse_spec(f"replay:{path}"), options)
+    assert {id_: found.text for id_, found in backend.recorded().items()} == {"1": "one", "2": "two"}
+
+
+def test_empty_rows_of_a_spreadsheet_are_none(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_bytes(b"\xef\xbb\xbfid;text;\r\na;one;\r\n;;\r\n ;;\r\n")
+    assert list(replay(path).recorded()) == ["a"]
+
+
 SECRET = "the patient's words"
 
 
@@ -210,7 +244,13 @@ SECRET = "the patient's words"
             b'{"id": "the patient\'s words", "text": "x"}\n\n{"id": "the patient\'s words", "text": "y"}',
             "line 3: the same id as in line 1",
         ),
-        ("a.xlsx", b"PK", r"Use .jsonl, .csv or .tsv"),
+        ("a.xlsx", b"PK", "a spreadsheet in a format of its own. In the spreadsheet, save it as CSV"),
+        ("a.txt", b"id,text", r"Use .jsonl, .csv or .tsv"),
+        ("a.csv", b"PK\x03\x04", "a spreadsheet or a zip file, whatever its name says"),
+        ("a.csv", "id;text\r\n".encode("utf-16"), "UTF-16, not UTF-8. Save it as CSV UTF-8"),
+        ("a.jsonl", b"\x7fELF\0\0", "not text .a zero byte at byte 4"),
+        ("a.csv", b"id;text\n1,5E+11;x\n1,5E+11;y\n", "A spreadsheet has rounded its long numbers"),
+        ("a.jsonl", b'{"id": 1.5, "text": "x"}', "line 1: no id"),
     ],
 )
 def test_a_broken_file_is_named_with_its_line_and_without_its_text(

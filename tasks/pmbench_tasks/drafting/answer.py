@@ -1,4 +1,4 @@
-"""What the two content judges have in common: the form of an answer, and of text."""
+"""What judges of a role have in common: the form of their answers, and of text."""
 
 from __future__ import annotations
 
@@ -32,6 +32,23 @@ class ContentJudge(Protocol):
         Raises:
             RequestFailed: the model could not answer.
             Unscored: an answer could not be read (`unparsed`), or there is too much to compare (`too-long`).
+        """
+        ...
+
+
+class ThemeJudge(Protocol):
+    """A judge in the role `theme`."""
+
+    def describe(self) -> Mapping[str, Any]:
+        """What decides its answers."""
+        ...
+
+    async def label(self, sentences: Sequence[str]) -> list[tuple[str, ...]]:
+        """The themes of each sentence, in the order of `THEMES`: exactly one each unless several were asked for.
+
+        Raises:
+            RequestFailed: the model could not answer.
+            Unscored: an answer could not be read (`unparsed`), or there is too much to label (`too-long`).
         """
         ...
 

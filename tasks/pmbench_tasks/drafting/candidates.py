@@ -15,16 +15,28 @@ MIN_CLAUSE_WORDS = 4
 """Words that a clause must have to be a candidate."""
 MAX_PARTS = 4
 """Most adjacent parts of a sentence that are joined to one clause."""
+MANY_PARTS = 12
+"""Up to so many parts, a clause may also go on to the end of its sentence."""
 
 # Each run of marks or blanks is tried once, from its start, and never given back: a draft may be one long run.
 _CUT = re.compile(
-    r"(?:(?<![,;:)])[,;:)]++\s++|(?<!\s)\s++[-–—(]++\s*+|[–—]\s*+)(?:(?:and|but|so|or|then)\s++)*+"
+    r"(?:(?<![,;:)])[,;:)]++\**+\s++|(?<!\s)\s++[-–—(]++\s*+|[–—]\s*+)(?:(?:and|but|so|or|then)\s++)*+"
     r"|(?<!\s)\s++(?:(?:and|but|so|or|then)\s++)++"
     r"|(?<!\s)\s++(?=(?:because|since|although|though|while|which|if|unless)\s)",
     re.IGNORECASE,
 )
-_REQUEST = re.compile(r"\W*+(?:can|could|will|would) you\b", re.IGNORECASE)
-_MARKER = re.compile(r"(?:[-*•–—]|\(?(?:\d{1,2}|[A-Za-z])[.)])\s+")
+_REQUEST = re.compile(
+    r"\W*+(?:(?:can|could|will|would) you\b(?! (?:like|prefer|rather|say|describe))"
+    r"|(?:please )?+(?:tell (?:me|us)|let (?:me|us) know) (?:about|how|what|whether|when|which|where|who)\b"
+    r"|it would (?:be helpful|help) to know\b|(?:i|we) (?:would|'d) like to know\b|i(?: am|'m) wondering\b)",
+    re.IGNORECASE,
+)
+_GREETING = re.compile(
+    r"(?:(?:hi|hello|hey|dear|greetings|good (?:morning|afternoon|evening))\b(?:[ \t]++[\w.'’]++){0,4}+"
+    r"(?:[ \t]*+[,!.:–—]++\s++|\s*+\n\s*+))",
+    re.IGNORECASE,
+)
+_MARKER = re.compile(r"(?:[-*•–—]|\(?(?:\d{1,2}|[A-Za-z])[.)])\s++")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +45,11 @@ class Candidate:
 
     Attributes:
         start, end: where it is.
-        text: as it is compared, without a list marker.
+        text: as it is compared.
         asks: whether its sentence is a question; None for a request put as one (see `asks`).
+        sentences: what it is of: the sentence that a clause is cut from, or those of a pair.
+        at: where a clause begins in its sentence.
+        heading: whether it only announces what follows (`Here is what I suggest:`).
     """
 
     start: int
@@ -42,29 +57,45 @@ class Candidate:
     kind: Kind
     text: str
     asks: bool | None
+    sentences: tuple[str, ...]
+    at: int = 0
+    heading: bool = False
 
 
 def candidates(draft: str) -> list[Candidate]:
     """Sentences of the draft, clauses of sentences, and pairs of adjacent sentences, in the draft's order.
 
-    Sentences of a pair stand in one paragraph, and both ask or neither does.
+    A list marker or a greeting before a sentence belongs to no passage. Sentences of a pair stand in one
+    paragraph, both ask or neither does, and none is a heading.
     """
     spans, at = [], 0
     for sentence in split_sentences(draft):
         start = draft.index(sentence, at)
         at = start + len(sentence)
-        spans.append((start, at))
+        spans.append((_opening(draft, start, at), at))
     found = []
     for number, (start, end) in enumerate(spans):
-        sentence = _unmarked(draft[start:end])
+        sentence = draft[start:end]
         asked = asks(sentence)
-        found.append(Candidate(start, end, "sentence", sentence, asked))
-        found.extend(Candidate(a, b, "clause", draft[a:b], asked) for a, b in _clauses(draft, start, end))
+        found.append(
+            Candidate(start, end, "sentence", sentence, asked, (sentence,), heading=is_heading(sentence))
+        )
+        if is_heading(sentence):
+            continue
+        found.extend(
+            Candidate(a, b, "clause", draft[a:b], asked, (sentence,), a - start)
+            for a, b in _clauses(draft, start, end)
+        )
         if number + 1 < len(spans):
             following, last = spans[number + 1]
-            second = _unmarked(draft[following:last])
-            if draft.count("\n", end, following) < 2 and asks(second) == asked:
-                found.append(Candidate(start, last, "pair", f"{sentence} {second}", asked))
+            second = draft[following:last]
+            joined = (
+                draft.count("\n", end, following) < 2 and asks(second) == asked and not is_heading(second)
+            )
+            if joined:
+                found.append(
+                    Candidate(start, last, "pair", f"{sentence} {second}", asked, (sentence, second))
+                )
     return found
 
 
@@ -73,23 +104,38 @@ def asks(sentence: str) -> bool | None:
     return None if _REQUEST.match(sentence) else "?" in sentence
 
 
-def _unmarked(sentence: str) -> str:
-    marker = _MARKER.match(sentence)
-    return sentence[marker.end() :] if marker and marker.end() < len(sentence) else sentence
+def without_opening(sentence: str) -> str:
+    """A sentence without a list marker and a greeting before it; unchanged if nothing else is there."""
+    return sentence[_opening(sentence, 0, len(sentence)) :]
+
+
+def is_heading(sentence: str) -> bool:
+    """Whether a sentence only announces what follows: ends in a colon, or is a heading of Markdown."""
+    bare = sentence.rstrip("*_ ")
+    marked = sentence.startswith("#") or (sentence.startswith("**") and sentence.endswith("**"))
+    return bare.endswith((":", ":</b>", ":</strong>")) or (marked and not bare.endswith((".", "!", "?")))
+
+
+def _opening(draft: str, start: int, end: int) -> int:
+    """Where a sentence begins to say something: after a list marker, then after a greeting."""
+    for pattern in (_MARKER, _GREETING):
+        found = pattern.match(draft, start, end)
+        if found and found.end() < end:
+            start = found.end()
+    return start
 
 
 def _clauses(draft: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     """Runs of adjacent parts of one sentence, each shorter than the sentence."""
-    marker = _MARKER.match(draft, start, end)
-    begin = marker.end() if marker else start
     # Of the sentence alone: what is before its beginning must not be looked at.
-    cuts = [(begin + m.start(), begin + m.end()) for m in _CUT.finditer(draft[begin:end])]
-    starts, ends = [begin, *(b for _, b in cuts)], [*(a for a, _ in cuts), end]
-    seen = set()
+    cuts = [(start + m.start(), start + m.end()) for m in _CUT.finditer(draft[start:end])]
+    starts, ends = [start, *(b for _, b in cuts)], [*(a for a, _ in cuts), end]
+    seen = {(start, end)}
     for first in range(len(starts)):
-        for last in range(first, min(first + MAX_PARTS, len(ends))):
-            if first == 0 and last == len(ends) - 1:
-                continue
+        lasts = list(range(first, min(first + MAX_PARTS, len(ends))))
+        if len(ends) <= MANY_PARTS:
+            lasts.append(len(ends) - 1)
+        for last in lasts:
             a, b = starts[first], ends[last]
             if (a, b) not in seen and len(draft[a:b].split()) >= MIN_CLAUSE_WORDS:
                 seen.add((a, b))

@@ -1,36 +1,118 @@
-"""The role `content`: does the draft already say what a sentence of the clinician's reply says, and where?
+"""The two roles: `content` (is a sentence of the reply in the draft, and where?) and `theme` (what is it for?).
 
-The embedded judge is deterministic and works offline; the chat judge asks any chat model.
+The embedded judges are deterministic and work offline; the chat judges ask any chat model.
 """
 
 from __future__ import annotations
 
-from pmbench import Instance, Judge, JudgeParts, JudgeRole, split_sentences
+from typing import TypeVar
+
+from pmbench import ConfigError, Instance, Judge, JudgeParts, JudgeRole, Options, split_sentences
+
+Kind = TypeVar("Kind", bound=Options)
+
+DRAFT_SENTENCES = (1, 25)
+"""Fewest and most sentences of a draft that is not there yet, for estimates."""
 
 
-def _build(parts: JudgeParts) -> Judge:
+class ContentOptions(Options, frozen=True):
+    """Options of the role `content`.
+
+    Attributes:
+        together: a chat model is asked about all sentences of a reply in one request, not one by one.
+    """
+
+    together: bool = False
+
+
+class ThemeOptions(Options, frozen=True):
+    """Options of the role `theme`.
+
+    Attributes:
+        multi: a sentence may have several themes; else exactly one.
+        together: a chat model is asked about the sentences of a text in one request, not one by one.
+    """
+
+    multi: bool = False
+    together: bool = False
+
+
+def _build_content(parts: JudgeParts) -> Judge:
+    settings = _settings(parts, ContentOptions)
     if parts.model is not None:
-        from pmbench_tasks.drafting.chat_judge import ChatContentJudge
+        from pmbench_tasks.drafting.chat_content_judge import ChatContentJudge
 
-        return ChatContentJudge(parts.model)
+        return ChatContentJudge(parts.model, together=settings.together)
+    _refuse_together("content", settings.together)
     if parts.embedder is None:
         raise ValueError("the embedded content judge needs an embedder")
-    from pmbench_tasks.drafting.embedded_judge import EmbeddedContentJudge
+    from pmbench_tasks.drafting.embedded_content_judge import EmbeddedContentJudge
 
     return EmbeddedContentJudge(parts.embedder)
 
 
-def _requests(instance: Instance) -> tuple[int, int]:
+def _build_theme(parts: JudgeParts) -> Judge:
+    settings = _settings(parts, ThemeOptions)
+    if parts.model is not None:
+        from pmbench_tasks.drafting.chat_theme_judge import ChatThemeJudge
+
+        return ChatThemeJudge(parts.model, multi=settings.multi, together=settings.together)
+    _refuse_together("theme", settings.together)
+    if parts.embedder is None:
+        raise ValueError("the embedded theme judge needs an embedder")
+    from pmbench_tasks.drafting.embedded_theme_judge import EmbeddedThemeJudge
+
+    return EmbeddedThemeJudge(parts.embedder, multi=settings.multi)
+
+
+def _settings(parts: JudgeParts, kind: type[Kind]) -> Kind:
+    return parts.settings if isinstance(parts.settings, kind) else kind()
+
+
+def _refuse_together(role: str, together: bool) -> None:
+    if together:
+        raise ConfigError(
+            "the embedded judge makes no requests that could be put together",
+            where=f"--judge {role}=embedded?together=true",
+            remedy="Leave the option out, or name a chat model",
+        )
+
+
+def _content_requests(instance: Instance, settings: ContentOptions) -> tuple[int, int]:
     sentences = len(split_sentences(str(instance.target["response"])))
-    return sentences, 2 * sentences
+    return _requests(sentences, sentences, together=settings.together)
+
+
+def _theme_requests(instance: Instance, settings: ThemeOptions) -> tuple[int, int]:
+    sentences = len(split_sentences(str(instance.target["response"])))
+    low, high = DRAFT_SENTENCES
+    return _requests(sentences + low, sentences + high, together=settings.together)
+
+
+def _requests(fewest: int, most: int, *, together: bool) -> tuple[int, int]:
+    """Each may need a second attempt; an answer that is in the store already needs none."""
+    size = 20 if together else 1
+    return -(-fewest // size), 2 * -(-most // size)
 
 
 CONTENT = JudgeRole(
-    build=_build,
+    build=_build_content,
     help="finds, for each sentence of the clinician's reply, the passage of the draft that says the same",
     caution=(
         "The embedded judge does not see another dose, date, side or a negation, nor a dropped condition: a draft"
         ' that is "usable with no edit" by it may be wrong or unsafe. See the card for its measured agreement.'
     ),
-    requests=_requests,
+    requests=_content_requests,
+    options=ContentOptions,
+)
+
+THEME = JudgeRole(
+    build=_build_theme,
+    help="names, for each sentence of the reply and of the draft, the theme that it is for",
+    caution=(
+        "The embedded theme judge learned from sentences that were written for this project; see the card for how"
+        " often it agrees with labels that it has not seen."
+    ),
+    requests=_theme_requests,
+    options=ThemeOptions,
 )

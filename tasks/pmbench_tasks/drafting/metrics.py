@@ -1,8 +1,9 @@
-"""The numbers of a drafting run: content edit-F1 and what it means in words to delete and to add."""
+"""The numbers of a drafting run: content edit-F1, what it means in words to delete and to add, and themes."""
 
 from __future__ import annotations
 
 from pmbench import F1, Macro, Mean, Metric, Ratio
+from pmbench_tasks.drafting.theme_metrics import GROUPED, THEME_METRICS
 
 _LIMITS = (0.0, 1.0)
 _PRECISION = Ratio("matches", "matches+deletions", zero=0.0)
@@ -35,4 +36,6 @@ METRICS: tuple[Metric, ...] = (
         higher_is_better=None,
         digits=2,
     ),
+    *THEME_METRICS,
+    *GROUPED,
 )

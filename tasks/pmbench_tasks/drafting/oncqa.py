@@ -48,7 +48,7 @@ class OncQA(Drafting):
     """Synthetic messages of cancer patients; one instance per physician's reply, clustered by message."""
 
     name = "oncqa-editf1"
-    title = "Reply drafting on OncQA (content edit-F1)"
+    title = "Reply drafting on OncQA (edit-F1)"
     citation = (
         "Chen et al. 2024, Lancet Digital Health; scored as in Seegmiller et al. 2026, arXiv 2601.11344"
     )

@@ -17,10 +17,10 @@ from pmbench import (
     Task,
     split_sentences,
 )
-from pmbench_tasks.drafting.answer import Answer, ContentJudge, valid
-from pmbench_tasks.drafting.edits import EditCounts, count_edits
-from pmbench_tasks.drafting.judges import CONTENT
+from pmbench_tasks.drafting.answer import valid
+from pmbench_tasks.drafting.judges import CONTENT, THEME
 from pmbench_tasks.drafting.metrics import METRICS
+from pmbench_tasks.drafting.scoring import judge, score_of, words
 from pmbench_tasks.drafting.strategies import STRATEGIES
 from pmbench_tasks.drafting.views import edits_view
 
@@ -76,12 +76,13 @@ EXAMPLE = """\
 
 
 class Drafting(Task):
-    """What the drafting tasks share: instances, scoring and metrics."""
+    """What the drafting tasks share: instances, scoring at the levels of content and themes, metrics."""
 
     citation = "Seegmiller et al. 2026, How Much Would a Clinician Edit This Draft?, arXiv 2601.11344"
     strategies = STRATEGIES
-    judges: ClassVar = {"content": CONTENT}
+    judges: ClassVar = {"content": CONTENT, "theme": THEME}
     metrics = METRICS
+    scoring_version = 2
     views: ClassVar = {"edits": edits_view}
 
     def instances(self, rows: Iterable[Row]) -> Iterator[Instance]:
@@ -121,26 +122,21 @@ class Drafting(Task):
         return response.text
 
     async def score(self, instance: Instance, response: Response, judges: Mapping[str, Any]) -> Score:
-        """Count the expected edits.
+        """Count the expected edits, of content and of themes.
 
         Raises:
-            RequestFailed, Unscored: the content judge could not answer, or its answer could not be read.
+            RequestFailed, Unscored: a judge could not answer, or its answer could not be read.
         """
-        judge: ContentJudge = judges["content"]
-        sentences = split_sentences(str(instance.target["response"]))
         draft = valid(self.draft_of(response))
-        answers = await judge.match(sentences, draft)
-        counts = count_edits(sentences, draft, [answer.span for answer in answers])
-        stats = _stats(sentences, draft, counts)
-        stats["words_cut"] = float(words(response.text)) - stats["draft_words"]
-        return Score(stats=stats, evidence=_evidence(sentences, answers, counts, draft))
+        drafted = await judge(str(instance.target["response"]), draft, judges)
+        return score_of(drafted, words_cut=words(response.text) - words(draft))
 
 
 class SyPPM(Drafting):
     """Semi-synthetic messages with de-identified charts, answered by clinicians who knew the themes."""
 
     name = "syppm-editf1"
-    title = "Reply drafting on SyPPM (content edit-F1)"
+    title = "Reply drafting on SyPPM (edit-F1)"
     card = "pmbench_tasks.drafting:CARD-syppm.md"
     reported = "pmbench_tasks.drafting:reported-syppm.toml"
     dataset = DatasetSpec(
@@ -157,7 +153,7 @@ class IPPM(Drafting):
     """Real portal messages, answered by paid clinicians who knew the themes."""
 
     name = "ippm-editf1"
-    title = "Reply drafting on IPPM (content edit-F1)"
+    title = "Reply drafting on IPPM (edit-F1)"
     card = "pmbench_tasks.drafting:CARD-ippm.md"
     reported = "pmbench_tasks.drafting:reported-ippm.toml"
     dataset = DatasetSpec(
@@ -174,7 +170,7 @@ class SoCPPM(Drafting):
     """Real portal messages with the replies that were sent."""
 
     name = "socppm-editf1"
-    title = "Reply drafting on SoCPPM (content edit-F1)"
+    title = "Reply drafting on SoCPPM (edit-F1)"
     card = "pmbench_tasks.drafting:CARD-socppm.md"
     reported = "pmbench_tasks.drafting:reported-socppm.toml"
     dataset = DatasetSpec(
@@ -187,45 +183,7 @@ class SoCPPM(Drafting):
     )
 
 
-def words(text: str) -> int:
-    """Words of a text: what stands between white space and has a letter or digit."""
-    return sum(any(letter.isalnum() for letter in word) for word in text.split())
-
-
 def length_of(response: str) -> str:
     """`short`, `medium` or `long`, by the words of a reply."""
     count = words(response)
     return "short" if count < SHORT else "medium" if count < MEDIUM else "long"
-
-
-def _stats(sentences: list[str], draft: str, counts: EditCounts) -> dict[str, float]:
-    missing = (s for s, answer in zip(sentences, counts.answers, strict=True) if not answer.matched)
-    return {
-        "matches": float(counts.matches),
-        "additions": float(counts.additions),
-        "deletions": float(counts.deletions),
-        "nonverbatim": float(counts.nonverbatim),
-        "draft_words": float(words(draft)),
-        "reply_words": float(sum(map(words, sentences))),
-        "words_to_delete": float(words(counts.rest)),
-        "words_to_add": float(sum(map(words, missing))),
-        "usable": float(counts.additions == 0 and counts.deletions == 0),
-    }
-
-
-def _evidence(sentences: list[str], answers: list[Answer], counts: EditCounts, draft: str) -> dict[str, Any]:
-    """What explains the counts; holds text of the reply and the draft."""
-    reply = []
-    for sentence, answer, read in zip(sentences, answers, counts.answers, strict=True):
-        start, end = read.span or (None, None)
-        reply.append(
-            {
-                "sentence": sentence,
-                "answer": answer.span if read.matched else None,
-                "similarity": answer.similarity,
-                "found": read.span is not None,
-                "start": start,
-                "end": end,
-            }
-        )
-    return {"reply": reply, "leftover": list(counts.leftover), "draft": draft}

@@ -1,0 +1,264 @@
+"""What `pmbench run` and `pmbench score` have in common: requests made, planned, carried out, printed, written."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from pmbench.running.carrying_out import Outcome
+    from pmbench.running.plan import Plan, RunRequest
+
+RETRY = "To try again what failed, add --retry-failed"
+
+Told = Callable[["Plan"], Sequence[str]]
+"""Lines about a plan."""
+
+
+def make_requests(
+    *,
+    task: str,
+    model: Sequence[str],
+    columns: Sequence[str],
+    strategy: tuple[str, ...],
+    options: Sequence[str],
+    judges: Sequence[str],
+    runs: str | None,
+    **rest: Any,
+) -> list[RunRequest]:
+    """One request for each model, strategy and choice of judges.
+
+    Raises:
+        UserError: a name or an option that cannot be understood.
+    """
+    import sys
+
+    from pmbench.core.errors import ConfigError
+    from pmbench.core.registry import load_task
+    from pmbench.data.columns import parse_columns
+    from pmbench.running.judges import judges_of
+    from pmbench.running.plan import RunRequest, runs_folder, strategies_of
+
+    chosen_judges = judges_of([_pair(text, "--judge") for text in judges])
+    if rest.get("label") is not None and len(model) > 1:
+        raise ConfigError(
+            f"one name for {len(model)} models",
+            where="--label",
+            remedy="Run the models one by one, or leave it out",
+        )
+    return [
+        RunRequest(
+            task=task,
+            model=name,
+            runs=runs_folder(runs),
+            columns=parse_columns(",".join(columns)) if columns else {},
+            strategy=chosen,
+            options=_pairs(options, "-o"),
+            judges=by_role,
+            command=tuple(sys.argv[1:]),
+            **rest,
+        )
+        for name in model
+        for chosen in strategies_of(load_task(task), strategy)
+        for by_role in chosen_judges
+    ]
+
+
+def carry_out_all(
+    requests: Sequence[RunRequest],
+    *,
+    json_file: str | None,
+    quiet: bool,
+    dry_run: bool,
+    notes: Told | None = None,
+    remarks: Told | None = None,
+    to_mend: str = RETRY,
+) -> int:
+    """Plan all requests, then carry them out, printing and writing what comes of it.
+
+    Args:
+        requests: in their order.
+        json_file: where the results go as JSON; `-` for standard output.
+        quiet: whether to print errors only; dry_run: whether to stop at the plans.
+        notes: more lines for a plan; remarks: lines for the end of its results.
+        to_mend: what to do about failed responses.
+
+    Returns:
+        The exit status.
+    """
+    from pmbench.running.plan import make_plan
+
+    outcomes: list[Outcome] = []
+    # All are planned before any is begun: a misspelt second model must not come out after hours of the first.
+    plans = [make_plan(request) for request in requests]
+    for plan in plans:
+        if not quiet or dry_run:
+            _print_plan(plan, notes(plan) if notes else (), dry_run=dry_run)
+        if dry_run:
+            plan.store.close()
+            continue
+        outcome = _carry_out(plan, quiet=quiet)
+        outcomes.append(outcome)
+        if not quiet:
+            # A reader that has gone must not turn a finished run into a failed one.
+            with contextlib.suppress(BrokenPipeError, SystemExit):
+                _print_outcome(plan, outcome, remarks(plan) if remarks else (), to_mend, json_file == "-")
+        if outcome.interrupted:
+            break
+    if json_file and outcomes:
+        _write_json(json_file, outcomes)
+    if any(outcome.interrupted for outcome in outcomes):
+        return 130
+    return int(any(outcome.results.status == "incomplete" for outcome in outcomes))
+
+
+def check_json(where: str, inputs: Mapping[str, Iterable[str | None]]) -> None:
+    """Refuse, before anything is asked, a file that could not be written or is something else.
+
+    Args:
+        where: what `--json` says.
+        inputs: files that are read, by what they are called in an error.
+
+    Raises:
+        ConfigError: there is no such folder, or the file is an input or no file of results.
+    """
+    from pmbench.core.errors import ConfigError
+
+    path = Path(where)
+    if where == "-" or not path.exists():
+        if where != "-" and not path.absolute().parent.is_dir():
+            raise ConfigError("there is no such folder", where=f"--json {where}", remedy="Make it first")
+        return
+    for called, files in inputs.items():
+        if any(same_file(path, file) for file in files):
+            raise ConfigError(f"this is {called}", where=f"--json {where}", remedy="Choose another name")
+    if not path.is_file() or (
+        path.stat().st_size and path.read_bytes()[:64].lstrip()[:1] not in (b"{", b"[")
+    ):
+        raise ConfigError(
+            "this is there and is no file of results", where=f"--json {where}", remedy="Choose another name"
+        )
+
+
+def same_file(path: Path, other: str | None) -> bool:
+    """Whether a name stands for that very file, whatever it is called."""
+    try:
+        return other is not None and path.samefile(other)
+    except (OSError, ValueError):
+        return False
+
+
+def _pairs(given: Sequence[str], option: str) -> dict[str, str]:
+    from pmbench.core.errors import ConfigError
+
+    pairs: dict[str, str] = {}
+    for text in given:
+        name, value = _pair(text, option)
+        if name in pairs:
+            raise ConfigError(f"{name!r} is given twice", where=option, remedy="Keep one")
+        pairs[name] = value
+    return pairs
+
+
+def _pair(text: str, option: str) -> tuple[str, str]:
+    from pmbench.core.errors import ConfigError
+
+    name, equals, value = text.partition("=")
+    if not equals or not name.strip():
+        raise ConfigError(f"{text!r} is not of the form name=value", where=option)
+    return name.strip(), value
+
+
+def _print_plan(plan: Plan, notes: Sequence[str], *, dry_run: bool) -> None:
+    data, request = plan.dataset, plan.request
+    chosen = len(plan.chosen)
+    of = "" if chosen == len(data.instances) else f" (the first {chosen})"
+    lines = [
+        f"task      {plan.task.name} (version {plan.task.version})",
+        f"data      {data.source.location}: {len(data.instances)} instances{of}, {data.sensitivity}",
+        f"          fingerprint {data.fingerprint[:12]}",
+        f"model     {plan.model.name}"
+        + (f": {plan.model.spec}" if str(plan.model.spec) != plan.model.name else ""),
+        f"strategy  {plan.strategy_name}",
+        *(f"judge     {role}={name}" for role, name in plan.judge_names.items()),
+        f"run       {plan.folder.path}",
+        *(f"note      {note}" for note in (*plan.notes, *notes)),
+    ]
+    if dry_run:
+        estimate = plan.estimate()
+        lines.append(f"requests  {_range(estimate.model)} to the model, {_range(estimate.judges)} to judges")
+        lines.append(
+            f"tokens    about {estimate.prompt_tokens} of input text (four characters a token), prompts not counted"
+        )
+        lines.append(f"samples   {request.samples} per instance")
+    click.echo("\n".join(lines), err=not dry_run)
+
+
+def _range(ends: tuple[int, int]) -> str:
+    return str(ends[0]) if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"
+
+
+def _carry_out(plan: Plan, *, quiet: bool) -> Outcome:
+    from pmbench.cli import terminal
+    from pmbench.running.carrying_out import carry_out
+
+    return carry_out(plan, terminal.progress(quiet=quiet))
+
+
+def _print_outcome(
+    plan: Plan, outcome: Outcome, remarks: Sequence[str], to_mend: str, to_stderr: bool
+) -> None:
+    from pmbench.cli import terminal
+
+    console = terminal.output(stderr=to_stderr)
+    results, counts = outcome.results, outcome.results.counts
+    terminal.print_metrics(console, plan.task.metrics, results)
+    terminal.print_cautions(console, plan.task.cautions(results.judges))
+    console.print(terminal.status_text(results))
+    console.print(terminal.counts_line(results), markup=False)
+    for line in terminal.usage_lines(results.usage):
+        console.print(line, markup=False)
+    now = f"requests made now: {outcome.asked}; answers taken from the store: {outcome.stored}"
+    console.print(now, markup=False)
+    hints = {
+        f"The embedder cut off {outcome.cut} texts at its limit of tokens.": outcome.cut,
+        f"{outcome.unreadable} stored answers could not be read and were asked for again.": outcome.unreadable,
+        f"{counts.truncated} answers were cut off; --max-tokens raises the limit.": counts.truncated,
+        "The file below keeps the results of more instances that were there before.": outcome.kept,
+    }
+    for hint in (*(hint for hint, holds in hints.items() if holds), *remarks):
+        console.print(hint, style="yellow", markup=False, soft_wrap=True)
+    console.print(f"results: {outcome.folder / 'results.json'}", markup=False, soft_wrap=True)
+    _print_what_next(console, outcome, to_mend)
+
+
+def _print_what_next(console: Console, outcome: Outcome, to_mend: str) -> None:
+    if outcome.results.counts.pending:
+        console.print("To go on, give the same command again.", markup=False)
+    elif outcome.results.status == "incomplete":
+        console.print(
+            f"{to_mend}; to allow that much, add --max-missing SHARE.", markup=False, soft_wrap=True
+        )
+
+
+def _write_json(where: str, outcomes: Sequence[Outcome]) -> None:
+    import msgspec
+
+    results = [outcome.results for outcome in outcomes]
+    encoded = msgspec.json.format(msgspec.json.encode(results[0] if len(results) == 1 else results), indent=2)
+    if where == "-":
+        click.echo(encoded.decode())
+        return
+    from pmbench.running.folder import storing
+
+    path = Path(where)
+    part = path.with_name(f".{path.name}.part")
+    with storing(path):
+        part.write_bytes(encoded + b"\n")
+        part.replace(path)
