@@ -133,7 +133,9 @@ def print_metrics(console: Console, metrics: Sequence[Metric], results: Results)
     console.print(metrics_table(metrics, results))
     groups = groups_table(metrics, results)
     if groups is not None:
+        console.print()
         console.print(groups)
+        console.print()
     if any(found.low is not None for found in results.metrics.values()):
         print_few(console, results.statistics.clusters)
 

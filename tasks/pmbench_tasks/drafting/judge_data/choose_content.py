@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from pmbench import Embedder, open_embedder
 from pmbench_tasks.drafting.embedded_content_judge import (
+    LEAST_COSINE,
     NEAREST,
     Comparison,
     Weighed,
@@ -127,12 +128,12 @@ def cross_validated(
 
 def measured(judged: Sequence[tuple[Alternatives, int | None, float]], threshold: float) -> Agreement:
     """Agreement with the labels at a threshold."""
-    return agreement(
-        [
-            verdict(a.pair, a.spans[best] if best is not None and odds >= threshold else None)
-            for a, best, odds in judged
-        ]
-    )
+
+    def answer(a: Alternatives, best: int | None, odds: float) -> Span | None:
+        near = best is not None and odds >= threshold and a.passages[best].cosine >= LEAST_COSINE
+        return a.spans[best] if best is not None and near else None
+
+    return agreement([verdict(a.pair, answer(a, best, odds)) for a, best, odds in judged])
 
 
 def choose(given: Sequence[Alternatives]) -> tuple[Weights, float, Agreement]:
