@@ -81,7 +81,7 @@ def test_groups_are_tables_with_the_reference_and_marks(shown: Callable[..., str
     recall = section(text, "Content recall by theme")
     assert recall[0].split()[:3] == ["system", "strategy", "Empathy"]
     assert all(line.endswith("–") for line in recall[1:5])  # No reply has a sentence of `other`.
-    shares = section(text, "Share of replies with each theme")
+    shares = section(text, "Share of drafts with each theme")
     assert shares[1].startswith("   clinicians' replies")
     assert shares[1].split()[-1] == "0.00"
     assert all(line.split()[3] == "1.00*" for line in shares[2:6])  # All drafts have all themes: a tie.
@@ -103,7 +103,7 @@ def test_strategies_are_shown_below_the_systems_and_take_their_place_in_groups(
     assert sum(line.startswith(("1  ", "4  ")) for line in text.splitlines()) == 3
     strategies = section(text, "Strategies: mean ± standard deviation over models (how much models differ")
     assert [line.split()[:2] for line in strategies[-2:]] == [["thematic", "2"], ["zero-shot", "2"]]
-    shares = section(text, "Share of replies with each theme, mean ± standard deviation over models")
+    shares = section(text, "Share of drafts with each theme, mean ± standard deviation over models")
     assert [line.split("  ")[0] for line in shares[1:4]] == ["clinicians' replies", "thematic", "zero-shot"]
     assert "1.00 ± 0.00*" in shares[2]
 

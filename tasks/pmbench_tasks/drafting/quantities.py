@@ -19,6 +19,9 @@ WEEKDAY, MONTH, DAY, CLOCK, PART = "weekday", "month", "day of month", "clock", 
 _CLOSE = 1.2
 """Times written in different units are the same up to this factor: `a month` and `four weeks`."""
 
+_MOST = 200
+"""Quantities of one text: two texts are compared each with each, and a text may be a list without end."""
+
 _WORDS = word_table()
 _MEASURES = {
     unit: (kind, float(factor))
@@ -124,12 +127,12 @@ class Quantity:
 
 
 def quantities(tokens: Sequence[str]) -> frozenset[Quantity]:
-    """Every quantity that the words of a text (`wording.words`) name."""
-    text = " ".join(tokens)
-    found: list[Quantity] = []
-    for match in _READ.finditer(_plain(text)):
-        form = match.lastgroup or ""
-        found += _READERS[form](match[0])
+    """The quantities that the words of a text (`wording.words`) name, the first 200 different ones."""
+    found: set[Quantity] = set()
+    for match in _READ.finditer(_plain(" ".join(tokens))):
+        found.update(_READERS[match.lastgroup or ""](match[0]))
+        if len(found) >= _MOST:
+            break
     return frozenset(found)
 
 

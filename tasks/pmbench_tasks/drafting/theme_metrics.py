@@ -71,7 +71,7 @@ RECALL = MetricGroup(
     "Of the clinicians' sentences with each theme, the share that the draft already has (by the content judge).",
 )
 SHARES = MetricGroup(
-    "Share of replies with each theme",
+    "Share of drafts with each theme",
     "Share of drafts with at least one sentence of each theme; the nearer to the clinicians' share the better.",
     reference="clinicians' replies",
 )
