@@ -14,9 +14,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from pmbench_tasks.drafting.candidates import candidates
-from pmbench_tasks.drafting.embedded_content_judge import EmbeddedContentJudge
-from pmbench_tasks.drafting.guards import claims, contradiction
+from pmbench_tasks.drafting.judging.candidates import candidates
+from pmbench_tasks.drafting.judging.embedded_content_judge import EmbeddedContentJudge
+from pmbench_tasks.drafting.judging.guards import claims, contradiction
 
 LETTERS = (20_000, 40_000, 80_000, 160_000)
 PHRASES = {

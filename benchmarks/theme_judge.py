@@ -15,8 +15,8 @@ import statistics
 import time
 
 from pmbench import open_embedder
-from pmbench_tasks.drafting.embedded_theme_judge import EmbeddedThemeJudge
 from pmbench_tasks.drafting.judge_data.train_themes import read_sentences
+from pmbench_tasks.drafting.judging.embedded_theme_judge import EmbeddedThemeJudge
 
 
 def fresh(count: int, mark: str) -> list[str]:

@@ -21,10 +21,15 @@ from pmbench import (
     Unscored,
     split_sentences,
 )
-from pmbench_tasks.drafting.candidates import candidates
-from pmbench_tasks.drafting.chat_content_judge import SCHEMA, ChatContentJudge, Unreadable, parse_answer
-from pmbench_tasks.drafting.embedded_content_judge import EmbeddedContentJudge
 from pmbench_tasks.drafting.judges import CONTENT
+from pmbench_tasks.drafting.judging.candidates import candidates
+from pmbench_tasks.drafting.judging.chat_content_judge import (
+    SCHEMA,
+    ChatContentJudge,
+    Unreadable,
+    parse_answer,
+)
+from pmbench_tasks.drafting.judging.embedded_content_judge import EmbeddedContentJudge
 from pmbench_tasks.drafting.task import SyPPM
 
 DRAFT = "You should stop taking ibuprofen, and we will check your kidneys next week. Call with questions."

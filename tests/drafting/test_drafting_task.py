@@ -27,8 +27,8 @@ from pmbench import (
 from pmbench.core.registry import resource
 from pmbench.data.loading import load
 from pmbench.leaderboard.reported import reported
-from pmbench_tasks.drafting.chat_content_judge import ChatContentJudge
-from pmbench_tasks.drafting.embedded_content_judge import EmbeddedContentJudge
+from pmbench_tasks.drafting.judging.chat_content_judge import ChatContentJudge
+from pmbench_tasks.drafting.judging.embedded_content_judge import EmbeddedContentJudge
 from pmbench_tasks.drafting.oncqa import OncQA
 from pmbench_tasks.drafting.task import IPPM, Drafting, SoCPPM, SyPPM
 

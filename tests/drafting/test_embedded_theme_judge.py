@@ -22,16 +22,16 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from pmbench import ConfigError, Unscored, digest, open_embedder
-from pmbench_tasks.drafting.embedded_theme_judge import (
+from pmbench_tasks.drafting.judge_data import measure_themes as measuring
+from pmbench_tasks.drafting.judge_data.train_themes import SENTENCES, fit, read_sentences, train, written
+from pmbench_tasks.drafting.judging.embedded_theme_judge import (
     DECIDES_VECTORS,
     MOST_TEXTS,
     EmbeddedThemeJudge,
     read_weights,
     softmax,
 )
-from pmbench_tasks.drafting.judge_data import measure_themes as measuring
-from pmbench_tasks.drafting.judge_data.train_themes import fit, read_sentences, train, written
-from pmbench_tasks.drafting.theme_features import CUES, plain, surface, words
+from pmbench_tasks.drafting.judging.theme_features import CUES, plain, surface, words
 from pmbench_tasks.drafting.themes import THEMES
 
 WIDTH = 384
@@ -146,10 +146,12 @@ def test_a_sentence_of_5000_words_is_cut_and_counted(models: dict[str, list[Path
 
 
 @pytest.mark.model
-def test_held_back_sentences_are_told_apart_better_than_by_any_baseline(
-    models: dict[str, list[Path]],
+@pytest.mark.parametrize(("fold", "name"), [("held-back", SENTENCES), ("test", measuring.TEST)])
+def test_sentences_that_took_no_part_are_told_apart_better_than_by_any_baseline(
+    models: dict[str, list[Path]], fold: str, name: str
 ) -> None:
-    rows = read_sentences("held-back")
+    rows = read_sentences(fold, name)
+    assert len(rows) > 100
     true = [row.theme for row in rows]
     answers = asyncio.run(measuring.answers(open_embedder(), [row.sentence for row in rows]))
     ours = answers.pop("embedded judge")
@@ -355,7 +357,7 @@ def test_naive_bayes_by_hand() -> None:
 
 def test_building_a_judge_loads_no_numpy() -> None:
     code = (
-        "import sys; from pmbench_tasks.drafting.embedded_theme_judge import EmbeddedThemeJudge\n"
+        "import sys; from pmbench_tasks.drafting.judging.embedded_theme_judge import EmbeddedThemeJudge\n"
         "EmbeddedThemeJudge(object()); sys.exit('numpy' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0

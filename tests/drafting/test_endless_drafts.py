@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from pmbench import Instance, Response, Score, Unscored, find_span, split_sentences
 from pmbench_tasks.drafting import count_edits
-from pmbench_tasks.drafting.candidates import candidates
-from pmbench_tasks.drafting.chat_content_judge import ChatContentJudge, Unreadable, parse_answer
-from pmbench_tasks.drafting.embedded_content_judge import MOST_TEXTS, EmbeddedContentJudge
+from pmbench_tasks.drafting.judging.candidates import candidates
+from pmbench_tasks.drafting.judging.chat_content_judge import ChatContentJudge, Unreadable, parse_answer
+from pmbench_tasks.drafting.judging.embedded_content_judge import MOST_TEXTS, EmbeddedContentJudge
 from pmbench_tasks.drafting.oncqa import drop_preamble
 from pmbench_tasks.drafting.task import SyPPM
 
@@ -129,7 +129,7 @@ def test_a_chat_judge_is_not_handed_thousands_of_prompts_at_once() -> None:
             return await super().chat(messages, **asked)
 
     sentences = [f"Rest {n}." for n in range(300)]
-    model = Slow(dict.fromkeys(sentences, ['{"match": false}']))
+    model = Slow({sentence: ['{"match": false}'] for sentence in sentences})
     found = asyncio.run(ChatContentJudge(model).match(sentences, "Drink."))
     assert len(found) == len(model.requests) == 300
     assert 1 < model.most <= 64

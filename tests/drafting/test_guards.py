@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pmbench_tasks.drafting.guards import claims, clash, contradiction, turned
-from pmbench_tasks.drafting.lexicon import generic, lexicon, written_out
-from pmbench_tasks.drafting.polarity import marks, opposed, signs
-from pmbench_tasks.drafting.quantities import quantities
-from pmbench_tasks.drafting.wording import words
+from pmbench_tasks.drafting.judging.guards import claims, clash, contradiction, turned
+from pmbench_tasks.drafting.judging.lexicon import generic, lexicon, written_out
+from pmbench_tasks.drafting.judging.polarity import marks, opposed, signs
+from pmbench_tasks.drafting.judging.quantities import quantities
+from pmbench_tasks.drafting.judging.wording import words
 
 
 def why(sentence: str, passage: str) -> str:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from pmbench import ConfigError, DataError, Response, split_sentences
 from pmbench.data.loading import load
-from pmbench_tasks.drafting.embedded_content_judge import EmbeddedContentJudge
+from pmbench_tasks.drafting.judging.embedded_content_judge import EmbeddedContentJudge
 from pmbench_tasks.drafting.oncqa import OncQA, OncQAOptions, drop_preamble
 
 INPUT = "Sample 1 (active treatment):\nEHR Context:\nAge: 55\n\nPatient message:\nI am tired.\n"

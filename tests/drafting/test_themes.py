@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from pmbench import Instance, Metric, Response
 from pmbench_tasks.drafting import THEMES, ThemeCounts, theme_counts
-from pmbench_tasks.drafting.embedded_content_judge import EmbeddedContentJudge
+from pmbench_tasks.drafting.judging.embedded_content_judge import EmbeddedContentJudge
 from pmbench_tasks.drafting.metrics import METRICS
 from pmbench_tasks.drafting.task import SyPPM
 from pmbench_tasks.drafting.themes import in_order

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from pmbench import Score, sentence_spans, split_sentences
-from pmbench_tasks.drafting.answer import Answer, ContentJudge, ThemeJudge
 from pmbench_tasks.drafting.edits import EditCounts, count_edits
+from pmbench_tasks.drafting.judging.answer import Answer, ContentJudge, ThemeJudge
 from pmbench_tasks.drafting.themes import THEMES, theme_counts
 
 Labels = Sequence[tuple[str, ...]]

@@ -17,8 +17,8 @@ from pmbench import (
     Task,
     split_sentences,
 )
-from pmbench_tasks.drafting.answer import valid
 from pmbench_tasks.drafting.judges import CONTENT, THEME
+from pmbench_tasks.drafting.judging.answer import valid
 from pmbench_tasks.drafting.metrics import METRICS
 from pmbench_tasks.drafting.scoring import judge, score_of, words
 from pmbench_tasks.drafting.strategies import STRATEGIES

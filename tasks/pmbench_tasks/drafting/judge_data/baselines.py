@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from pmbench import split_sentences
-from pmbench_tasks.drafting.judge_data.pairs import Decide, Pair, Span, agreement, verdicts
+from pmbench_tasks.drafting.judge_data.pairs import Decide, Pair, Span, agreement, verdict
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,23 +26,33 @@ def nearest_sentence(likeness: Likeness, threshold: float) -> Decide:
     """The sentence of the draft that is most alike, if it is so by a threshold; the first of equals."""
 
     def decide(pair: Pair) -> Span | None:
-        best, chosen, at = threshold, None, 0
-        for sentence in split_sentences(pair.draft):
-            start = pair.draft.index(sentence, at)
-            at = start + len(sentence)
-            alike = likeness(pair.sentence, sentence)
-            if alike >= threshold and (chosen is None or alike > best):
-                best, chosen = alike, (start, at)
-        return chosen
+        span, alike = _nearest(pair, likeness)
+        return span if alike >= threshold else None
 
     return decide
 
 
 def best_threshold(likeness: Likeness, pairs: Sequence[Pair]) -> float:
     """The threshold with the greatest mean of non-match agreement and overlap; the greater of equals."""
-    return max(
-        STEPS, key=lambda step: (agreement(verdicts(pairs, nearest_sentence(likeness, step))).mean, step)
-    )
+    nearest = [(pair, *_nearest(pair, likeness)) for pair in pairs]
+
+    def mean(step: float) -> float:
+        return agreement(
+            [verdict(pair, span if alike >= step else None) for pair, span, alike in nearest]
+        ).mean
+
+    return max(STEPS, key=lambda step: (mean(step), step))
+
+
+def _nearest(pair: Pair, likeness: Likeness) -> tuple[Span | None, float]:
+    best, chosen, at = -1.0, None, 0
+    for sentence in split_sentences(pair.draft):
+        start = pair.draft.index(sentence, at)
+        at = start + len(sentence)
+        alike = likeness(pair.sentence, sentence)
+        if alike > best:
+            best, chosen = alike, (start, at)
+    return chosen, best
 
 
 def cosine_of(vectors: dict[str, NDArray[np.float32]]) -> Likeness:

@@ -3,9 +3,9 @@
 Run: `python -m pmbench_tasks.drafting.judge_data.choose_content [--write]` (needs the embedded embedder).
 
 The weights are those of a conditional logit (McFadden 1974): each pair's alternatives are the passages that
-no rule refuses, and "no match". Passages count as right by how much of the labelled one they are. What is
-chosen by cross-validation: the penalty on the weights, by likelihood; the threshold, by the mean of non-match
-agreement and overlap. Nothing that was held back is read.
+no rule refuses, and "no match". Passages count as right by how much of the labelled one they are. The penalty on
+the weights and then the threshold are chosen by cross-validation, both by the mean of non-match agreement and
+overlap. Nothing that was held back is read.
 """
 
 from __future__ import annotations
@@ -22,15 +22,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pmbench import Embedder, open_embedder
-from pmbench_tasks.drafting.embedded_content_judge import (
-    LEAST_COSINE,
-    NEAREST,
-    Comparison,
-    Weighed,
-    Weights,
-    as_embedded,
-    decide,
-)
 from pmbench_tasks.drafting.judge_data.pairs import (
     Agreement,
     Pair,
@@ -40,7 +31,16 @@ from pmbench_tasks.drafting.judge_data.pairs import (
     read_pairs,
     verdict,
 )
-from pmbench_tasks.drafting.likeness import FEATURES
+from pmbench_tasks.drafting.judging.embedded_content_judge import (
+    LEAST_COSINE,
+    NEAREST,
+    Comparison,
+    Weighed,
+    Weights,
+    as_embedded,
+    decide,
+)
+from pmbench_tasks.drafting.judging.likeness import FEATURES
 
 PENALTIES = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
 THRESHOLDS = tuple(round(0.1 * step, 1) for step in range(-15, 16))
@@ -175,7 +175,7 @@ def main() -> None:
         f"non-match {found.non_match:.3f}, exact {found.exact:.3f}, overlap {found.overlap:.3f}\n{text}"
     )
     if "--write" in sys.argv[1:]:
-        Path(str(files("pmbench_tasks.drafting").joinpath("content_weights.json"))).write_text(
+        Path(str(files("pmbench_tasks.drafting.judging").joinpath("content_weights.json"))).write_text(
             text, encoding="utf-8"
         )
 

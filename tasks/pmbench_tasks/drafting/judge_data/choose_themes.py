@@ -16,7 +16,6 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from pmbench import Embedder, open_embedder
-from pmbench_tasks.drafting.embedded_theme_judge import softmax
 from pmbench_tasks.drafting.judge_data.train_themes import (
     Material,
     Numbers,
@@ -26,7 +25,8 @@ from pmbench_tasks.drafting.judge_data.train_themes import (
     read_sentences,
     table,
 )
-from pmbench_tasks.drafting.theme_features import plain
+from pmbench_tasks.drafting.judging.embedded_theme_judge import softmax
+from pmbench_tasks.drafting.judging.theme_features import plain
 from pmbench_tasks.drafting.themes import THEMES
 
 if TYPE_CHECKING:

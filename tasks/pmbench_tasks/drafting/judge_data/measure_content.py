@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pmbench import Embedder, find_span, open_embedder
-from pmbench_tasks.drafting.embedded_content_judge import EmbeddedContentJudge
 from pmbench_tasks.drafting.judge_data.baselines import (
     best_threshold,
     cosine_of,
@@ -32,11 +31,11 @@ from pmbench_tasks.drafting.judge_data.pairs import (
     Pair,
     Verdict,
     agreement,
-    has_pairs,
     read_pairs,
     verdict,
     verdicts,
 )
+from pmbench_tasks.drafting.judging.embedded_content_judge import EmbeddedContentJudge
 
 JUDGE = "embedded judge"
 RESAMPLES, SEED, LEVEL = 10_000, 0, 0.95
@@ -55,9 +54,10 @@ async def _report() -> str:
     embedder = open_embedder()
     try:
         tune = read_pairs()
-        sections = [("Held back", read_pairs(PAIRS, ("held-back",)))]
-        if has_pairs(TEST):
-            sections.append(("Written by somebody else for the end", read_pairs(TEST, ())))
+        sections = [
+            ("Held back", read_pairs(PAIRS, ("held-back",))),
+            ("Test, written by another author without sight of the judge", read_pairs(TEST, ())),
+        ]
         parts = ["# The embedded content judge against labelled pairs\n"]
         for title, pairs in sections:
             parts.append(section(title, await answers(pairs, tune, embedder)))

@@ -16,9 +16,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from pmbench import Embedder, open_embedder
-from pmbench_tasks.drafting.embedded_theme_judge import EmbeddedThemeJudge
 from pmbench_tasks.drafting.judge_data.train_themes import LabelledSentence, read_sentences
-from pmbench_tasks.drafting.theme_features import plain, words
+from pmbench_tasks.drafting.judging.embedded_theme_judge import EmbeddedThemeJudge
+from pmbench_tasks.drafting.judging.theme_features import plain, words
 from pmbench_tasks.drafting.themes import THEMES
 
 TEST = "judge_data/theme_test.jsonl"

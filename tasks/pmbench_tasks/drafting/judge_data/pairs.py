@@ -82,11 +82,6 @@ def read_pairs(name: str = PAIRS, folds: Collection[str] = ("tune",)) -> list[Pa
     return [pair for pair in _pairs(name) if not folds or pair.fold in folds]
 
 
-def has_pairs(name: str) -> bool:
-    """Whether a file of pairs is there."""
-    return files("pmbench_tasks.drafting").joinpath("judge_data", name).is_file()
-
-
 def verdicts(pairs: Iterable[Pair], decide: Decide) -> list[Verdict]:
     """A judge's answers beside the labels, in order."""
     return [verdict(pair, decide(pair)) for pair in pairs]

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pmbench import Embedder, digest, open_embedder
-from pmbench_tasks.drafting.embedded_theme_judge import DECIDES_VECTORS, WEIGHTS, softmax
-from pmbench_tasks.drafting.theme_features import CUES, LENGTH, plain, surface, words
+from pmbench_tasks.drafting.judging.embedded_theme_judge import DECIDES_VECTORS, WEIGHTS, softmax
+from pmbench_tasks.drafting.judging.theme_features import CUES, LENGTH, plain, surface, words
 from pmbench_tasks.drafting.themes import THEMES
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from pmbench_tasks.drafting.lexicon import Lexicon, lexicon
-from pmbench_tasks.drafting.wording import stem
+from pmbench_tasks.drafting.judging.lexicon import Lexicon, lexicon
+from pmbench_tasks.drafting.judging.wording import stem
 
 Signs = Mapping[str, frozenset[int]]
 """Each meaning of a text, and whether it is affirmed (1), denied (-1), or both in different places."""

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from pmbench_tasks.drafting.lexicon import word_table
+from pmbench_tasks.drafting.judging.lexicon import word_table
 
 SPAN, DELAY, FREQUENCY, NUMBER = "span", "delay", "frequency", "number"
 WEEKDAY, MONTH, DAY, CLOCK, PART = "weekday", "month", "day of month", "clock", "part of day"

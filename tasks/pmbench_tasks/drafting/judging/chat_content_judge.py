@@ -11,8 +11,8 @@ from functools import partial
 from typing import Any
 
 from pmbench import SPLITTER, Model, Prompt, split_sentences
-from pmbench_tasks.drafting.answer import Answer, valid
-from pmbench_tasks.drafting.asking import (
+from pmbench_tasks.drafting.judging.answer import Answer, valid
+from pmbench_tasks.drafting.judging.asking import (
     ATTEMPTS,
     Unreadable,
     ask,

@@ -11,7 +11,7 @@ from importlib.resources import files
 from typing import Any
 
 from pmbench import digest
-from pmbench_tasks.drafting.wording import stem
+from pmbench_tasks.drafting.judging.wording import stem
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Lexicon:
 @cache
 def word_table() -> dict[str, Any]:
     """`guard_words.toml` as it is."""
-    text = files("pmbench_tasks.drafting").joinpath("guard_words.toml").read_text(encoding="utf-8")
+    text = files("pmbench_tasks.drafting.judging").joinpath("guard_words.toml").read_text(encoding="utf-8")
     return tomllib.loads(text)
 
 

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from pmbench_tasks.drafting.lexicon import lexicon, written_out
-from pmbench_tasks.drafting.polarity import Mark, Signs, marks, opposed, signs
-from pmbench_tasks.drafting.quantities import DELAY, NUMBER, PART, WEEKDAY, Quantity, quantities
-from pmbench_tasks.drafting.wording import words
+from pmbench_tasks.drafting.judging.lexicon import lexicon, written_out
+from pmbench_tasks.drafting.judging.polarity import Mark, Signs, marks, opposed, signs
+from pmbench_tasks.drafting.judging.quantities import DELAY, NUMBER, PART, WEEKDAY, Quantity, quantities
+from pmbench_tasks.drafting.judging.wording import words
 
 RULES = 1
 """Raised when a rule changes what it refuses."""

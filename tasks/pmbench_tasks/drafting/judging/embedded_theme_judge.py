@@ -10,8 +10,8 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from pmbench import SPLITTER, ConfigError, Embedder, Unscored
-from pmbench_tasks.drafting.answer import valid
-from pmbench_tasks.drafting.theme_features import plain, surface
+from pmbench_tasks.drafting.judging.answer import valid
+from pmbench_tasks.drafting.judging.theme_features import plain, surface
 from pmbench_tasks.drafting.themes import OTHER, THEMES, in_order
 
 if TYPE_CHECKING:

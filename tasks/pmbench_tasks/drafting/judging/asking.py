@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from pmbench import Message, Model, Unscored
-from pmbench_tasks.drafting.answer import valid
+from pmbench_tasks.drafting.judging.answer import valid
 
 Read = TypeVar("Read")
 

@@ -10,10 +10,10 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from pmbench_tasks.drafting.candidates import Candidate, Kind
-from pmbench_tasks.drafting.guards import Claims, claims
-from pmbench_tasks.drafting.lexicon import lexicon
-from pmbench_tasks.drafting.quantities import DELAY, NUMBER, SPAN, Quantity
+from pmbench_tasks.drafting.judging.candidates import Candidate, Kind
+from pmbench_tasks.drafting.judging.guards import Claims, claims
+from pmbench_tasks.drafting.judging.lexicon import lexicon
+from pmbench_tasks.drafting.judging.quantities import DELAY, NUMBER, SPAN, Quantity
 
 FEATURES = (
     "above draft",

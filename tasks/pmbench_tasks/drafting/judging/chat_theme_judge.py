@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from pmbench import SPLITTER, Model, Prompt
-from pmbench_tasks.drafting.asking import (
+from pmbench_tasks.drafting.judging.asking import (
     ATTEMPTS,
     Unreadable,
     ask,

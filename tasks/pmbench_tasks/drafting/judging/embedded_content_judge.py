@@ -11,8 +11,8 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from pmbench import SPLITTER, Embedder, Unscored
-from pmbench_tasks.drafting.answer import Answer
-from pmbench_tasks.drafting.candidates import (
+from pmbench_tasks.drafting.judging.answer import Answer
+from pmbench_tasks.drafting.judging.candidates import (
     MANY_PARTS,
     MAX_PARTS,
     MIN_CLAUSE_WORDS,
@@ -22,9 +22,9 @@ from pmbench_tasks.drafting.candidates import (
     is_heading,
     without_opening,
 )
-from pmbench_tasks.drafting.guards import OPPOSED_SHARE, RULES, contradiction
-from pmbench_tasks.drafting.lexicon import generic, lexicon, written_out
-from pmbench_tasks.drafting.likeness import (
+from pmbench_tasks.drafting.judging.guards import OPPOSED_SHARE, RULES, contradiction
+from pmbench_tasks.drafting.judging.lexicon import generic, lexicon, written_out
+from pmbench_tasks.drafting.judging.likeness import (
     FEATURES,
     Reading,
     features,
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 NEAREST = 8
 """Passages that are weighed: those with the greatest cosines that no rule refuses."""
 LEAST_COSINE = 0.35
-"""Of a passage that is answered with. Cross-validation finds no difference from 0 to 0.4."""
+"""Of a passage that is answered with. Cross-validation finds no difference from 0 to 0.35."""
 LOOKED_AT = 400
 """Passages that the rules are asked about at most: a draft may have thousands as near as each other."""
 
@@ -70,7 +70,9 @@ class Weights:
 @cache
 def weights() -> Weights:
     """The weights that the project ships."""
-    text = files("pmbench_tasks.drafting").joinpath("content_weights.json").read_text(encoding="utf-8")
+    text = (
+        files("pmbench_tasks.drafting.judging").joinpath("content_weights.json").read_text(encoding="utf-8")
+    )
     given = json.loads(text)
     return Weights(
         tuple(given["features"][name] for name in FEATURES),
