@@ -112,7 +112,7 @@ def test_one_run_under_two_names_is_told_apart_by_folder(pmbench, tmp_path: Path
 
 
 def test_what_the_embedded_judge_cannot_see_stands_under_its_numbers(pmbench, tmp_path: Path) -> None:
-    told = "does not see another dose, date, side or a negation"
+    told = "it misses a quarter to a third of negations and of other doses"
     done = pmbench("run", "-t", "syppm-editf1", "-d", "demo", "-m", "replay:@draft", "-n", "2")
     assert done.returncode == 0 and told in done.stdout
     assert told in pmbench("leaderboard", "-t", "syppm-editf1", "-o", "-").stdout

@@ -99,9 +99,10 @@ CONTENT = JudgeRole(
     build=_build_content,
     help="finds, for each sentence of the clinician's reply, the passage of the draft that says the same",
     caution=(
-        "The embedded content judge agrees with labels that it has not seen in about 85 of 100 pairs; it misses a"
-        " quarter to a third of negations and of other doses, half of dropped conditions, and takes vague sentences on"
-        ' one matter for each other: a draft that is "usable with no edit" by it may be wrong or unsafe. See the card.'
+        "The embedded content judge agrees with labels that it has not seen in about 85 of 100 pairs; it misses"
+        " a quarter to a third of negations and of other doses, half of dropped conditions, and takes vague"
+        ' sentences on one matter for each other: a draft that is "usable with no edit" by it may be wrong or'
+        " unsafe. See the card."
     ),
     requests=_content_requests,
     options=ContentOptions,
