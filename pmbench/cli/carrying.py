@@ -97,9 +97,12 @@ def carry_out_all(
     outcomes: list[Outcome] = []
     # All are planned before any is begun: a misspelt second model must not come out after hours of the first.
     plans = [make_plan(request) for request in requests]
+    said: set[str] = set()
     for plan in plans:
         if not quiet or dry_run:
-            _print_plan(plan, notes(plan) if notes else (), dry_run=dry_run)
+            told = [note for note in (*plan.notes, *(notes(plan) if notes else ())) if note not in said]
+            said.update(told)
+            _print_plan(plan, told, dry_run=dry_run)
         if dry_run:
             plan.store.close()
             continue
@@ -186,9 +189,10 @@ def _print_plan(plan: Plan, notes: Sequence[str], *, dry_run: bool) -> None:
         f"model     {plan.model.name}"
         + (f": {plan.model.spec}" if str(plan.model.spec) != plan.model.name else ""),
         f"strategy  {plan.strategy_name}",
+        *(f"option    {name}={value}" for name, value in plan.asked.options.items()),
         *(f"judge     {role}={name}" for role, name in plan.judge_names.items()),
         f"run       {plan.folder.path}",
-        *(f"note      {note}" for note in (*plan.notes, *notes)),
+        *(f"note      {note}" for note in notes),
     ]
     if dry_run:
         estimate = plan.estimate()

@@ -42,6 +42,13 @@ _NAME = 20
 @click.option(
     "--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the bootstrap and the tests."
 )
+@click.option(
+    "-x",
+    "--exclude",
+    multiple=True,
+    metavar="RUN",
+    help="Leave out a run, by the beginning of its digest. Repeatable.",
+)
 @click.option("--runs", "folder", help="The runs folder. Default: PMBENCH_RUNS, or runs.")
 def leaderboard(
     name: str,
@@ -51,6 +58,7 @@ def leaderboard(
     aggregate: Literal["strategy"] | None,
     resamples: int,
     seed: int,
+    exclude: tuple[str, ...],
     folder: str | None,
 ) -> None:
     """Set the runs of a task side by side, with intervals and paired tests.
@@ -76,14 +84,17 @@ def leaderboard(
         max_missing=max_missing,
         statistics=statistics,
         aggregate=aggregate,
+        exclude=exclude,
     )
     text = render_markdown(board, task)
     if file == "-":
         click.echo(text, nl=False)
         return
+    if file is not None:
+        # First: the reader of what is printed may go away (`| head`).
+        write_page(Path(file), text)
     _print(board)
     if file is not None:
-        write_page(Path(file), text)
         click.echo(f"written: {file}")
 
 
@@ -93,11 +104,12 @@ def _print(board: Leaderboard) -> None:
 
     for table in board.tables:
         judges = " / ".join(dict.fromkeys(judges_text(row.judges) for row in table.rows))
+        told = f"judges: {judges}"
         _print_title(
             f"{board.title}: {table.data}, {table.instances} of {table.dataset} instances, "
             f"{table.clusters} clusters; judges {judges or 'none'}"
         )
-        _print_lines(f"  {line}" for line in table.differs)
+        _print_lines(f"  {line}" for line in table.differs if line != told)
         _print_systems(board, table)
         _print_lines(f"- {note}" for note in table.notes)
         if table.strategies:
@@ -125,7 +137,7 @@ def _print_systems(board: Leaderboard, table: Table) -> None:
 
     primary, *headlines = board.leading
     level = f"[{100 * board.statistics.level:g}% interval]"
-    heads = [f"{primary.full_heading} {level}", "minus the best", "p"]
+    heads = [f"{primary.full_heading} {level}", "minus the best", "p (Holm)"]
     heads += [*(f"{one.full_heading} {level}" for one in headlines), "n", "lost or odd"]
     rows = []
     for row in table.rows:
@@ -175,7 +187,9 @@ def _print_group(board: Leaderboard, group: GroupHead, table: Table) -> None:
     _print_title(group.title + (", mean ± standard deviation over models" if table.strategies else ""))
     _print_blocks(names, [_heading(head) for head in board.columns(group)], rows)
     if reference:
-        _print_lines([f"* nearest to {group.reference}", *(f"- {note}" for note in reference.notes)])
+        near = (reference.nearest_strategies if table.strategies else reference.nearest).values()
+        marked = any(map(len, near))
+        _print_lines([f"* nearest to {group.reference}"] * marked + [f"- {note}" for note in reference.notes])
 
 
 def _heading(head: MetricHead) -> str:

@@ -23,6 +23,7 @@ def runs(task: str | None, folder: str | None) -> None:
             line.model,
             line.strategy,
             line.data,
+            line.scoring,
             line.judges,
             line.scored,
             line.primary,
@@ -34,5 +35,17 @@ def runs(task: str | None, folder: str | None) -> None:
         click.echo(f"No runs in {where}." if task is None else f"No runs of {task[:80]!r} in {where}.")
         return
     print_columns(
-        ("run", "task", "model", "strategy", "data", "judges", "scored", "primary metric", "status"), rows
+        (
+            "run",
+            "task",
+            "model",
+            "strategy",
+            "data",
+            "scoring",
+            "judges",
+            "scored",
+            "primary metric",
+            "status",
+        ),
+        rows,
     )

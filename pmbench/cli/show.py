@@ -88,7 +88,7 @@ def _show_record(console: Console, run: StoredRun) -> None:
         "options": ", ".join(f"{name}={value}" for name, value in asked.options.items()),
         "data": f"{data.location}, {data.instances} instances, {data.sensitivity}",
         "fingerprint": asked.fingerprint[:12],
-        "model": f"{record.model}: {record.spec}",
+        "model": record.model if record.spec == record.model else f"{record.model}: {record.spec}",
         "identity": ", ".join(f"{name} {value}" for name, value in asked.model.items()),
         "strategy": asked.strategy,
         "judges": ", ".join(f"{role}={name}" for role, name in run.results.judges.items())
@@ -131,16 +131,24 @@ def _show_slices(console: Console, primary: Metric, results: Results) -> None:
 def _show_instance(run: StoredRun, instance: str, sample: int) -> None:
     import msgspec
 
+    from pmbench.cli import terminal
     from pmbench.running.reading import read_instance
 
     record, remarks = read_instance(run, instance, sample)
+    if run.others and run.scores is not None and run.results is not None:
+        judges = ", ".join(f"{role}={name}" for role, name in run.results.judges.items())
+        others = ", ".join(run.others)
+        remarks = [
+            f"scored by {judges} ({run.scores.name}); other scorings: {others} (see --scoring)",
+            *remarks,
+        ]
     for remark in remarks:
         click.echo(remark, err=True)
     view = next(iter(run.task().views.values()), None)
     if view is not None and record.instance.inputs and record.score is not None:
         shown = _viewed(view, record, record.score)
         if isinstance(shown, str):
-            _print_markdown(shown)
+            terminal.print_markdown(shown)
             return
         if shown is not None:
             print_blocks(shown)
@@ -170,19 +178,6 @@ def _viewed(view: View, record: Record, score: Score) -> str | list[ViewBlock] |
     told = f"the score has no {' and no '.join(lacking)}" if lacking else "the score may lack what it shows"
     click.echo(f"The task's own view of it failed ({why}): {told}. It follows as it is stored.", err=True)
     return None
-
-
-def _print_markdown(text: str) -> None:
-    """Rendered on a terminal, as it is in a pipe or file."""
-    from rich.markdown import Markdown
-
-    from pmbench.cli import terminal
-
-    console = terminal.output()
-    if console.is_terminal:
-        console.print(Markdown(printable(text)))
-    else:
-        click.echo(printable(text))
 
 
 def _list_instances(run: StoredRun) -> None:

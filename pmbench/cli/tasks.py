@@ -14,9 +14,10 @@ def tasks(name: str | None) -> None:
     from pmbench.core import registry
 
     if name is not None:
+        from pmbench.cli.terminal import print_markdown
         from pmbench.running.card import card
 
-        click.echo(card(registry.load_task(name)))
+        print_markdown(card(registry.load_task(name)))
         return
     rows = []
     for entry in registry.listing(registry.TASKS):

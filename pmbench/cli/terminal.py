@@ -5,12 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 
+import click
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from pmbench.cli.columns import width_asked
+from pmbench.cli.columns import printable, width_asked
 from pmbench.core.metric import Metric
 from pmbench.running.progress import PlainLines, Silent
 from pmbench.running.progress import Progress as Hears
@@ -151,7 +152,11 @@ def print_few(console: Console, clusters: int) -> None:
     from pmbench.stats.bootstrap import FEW_CLUSTERS
 
     if clusters < FEW_CLUSTERS:
-        told = f"Intervals from {clusters} clusters (fewer than {FEW_CLUSTERS}) are narrower than they should be."
+        told = (
+            "There is no interval from one cluster."
+            if clusters == 1
+            else f"Intervals from {clusters} clusters (fewer than {FEW_CLUSTERS}) are narrower than they should be."
+        )
         console.print(told, style="yellow", soft_wrap=True)
 
 
@@ -182,3 +187,14 @@ def usage_lines(usage: Mapping[str, UsageTotal]) -> Iterable[str]:
                 f"{who}: {total.calls} calls, {total.prompt_tokens} prompt and "
                 f"{total.completion_tokens} completion tokens, {total.seconds:.1f} s{priced}"
             )
+
+
+def print_markdown(text: str) -> None:
+    """Rendered on a terminal, as it is in a pipe or file."""
+    from rich.markdown import Markdown
+
+    console = output()
+    if console.is_terminal:
+        console.print(Markdown(printable(text)))
+    else:
+        click.echo(printable(text))

@@ -35,6 +35,7 @@ def leaderboard(
     max_missing: float = 1.0,
     statistics: Resampling = DEFAULT,
     aggregate: Literal["strategy"] | None = None,
+    exclude: Sequence[str] = (),
 ) -> Leaderboard:
     """Set the runs of a task side by side.
 
@@ -46,9 +47,10 @@ def leaderboard(
             only what it is good at must not come first.
         statistics: how intervals and tests are made.
         aggregate: `strategy`: each table also has its strategies over all models that they were used with.
+        exclude: beginnings of digests of runs to leave out.
 
     Raises:
-        StorageError: there is no folder of a run of this task.
+        StorageError: there is no folder of a run of this task, or none that is to be excluded.
         PluginError: the task's metrics do not fit each other.
     """
     entries, left = collect(task.name, runs, include_incomplete=include_incomplete)
@@ -58,6 +60,7 @@ def leaderboard(
             where=str(runs),
             remedy=f"Run: pmbench run --task {task.name} --model …",
         )
+    entries = _without(entries, exclude, left)
     groups = group_heads(task.metrics)
     columns = {id(entry): KeptColumns(entry.scores) for entry in entries}
     agreeing = [
@@ -90,6 +93,22 @@ def leaderboard(
         statistics=statistics,
         groups=groups,
     )
+
+
+def _without(entries: Sequence[Entry], exclude: Sequence[str], left: list[LeftOut]) -> list[Entry]:
+    """The entries whose run is not excluded; those that are stand among what is left out."""
+    kept = list(entries)
+    for beginning in exclude:
+        gone = [entry for entry in kept if beginning and entry.results.run.startswith(beginning.lower())]
+        if not gone and not any(beginning.lower() in one.where for one in left):
+            raise StorageError(
+                f"no run of this task begins with {beginning[:80]!r}",
+                where="--exclude",
+                remedy="See: pmbench runs",
+            )
+        left += [LeftOut(entry.where, "excluded (--exclude)") for entry in gone]
+        kept = [entry for entry in kept if entry not in gone]
+    return kept
 
 
 def _whole(entry: Entry, max_missing: float, left: list[LeftOut]) -> bool:

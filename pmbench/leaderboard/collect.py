@@ -75,7 +75,9 @@ def collect(task: str, runs: Path, *, include_incomplete: bool = False) -> tuple
         try:
             entry = _read(task, where, path, run)
             if entry.results.status == "incomplete" and not include_incomplete:
-                raise _Unusable(f"incomplete ({entry.results.reason or 'work is left'})")
+                raise _Unusable(
+                    f"incomplete ({entry.results.reason or 'work is left'}); --include-incomplete takes it"
+                )
         except _Unusable as error:
             left.append(LeftOut(where, str(error)))
             continue

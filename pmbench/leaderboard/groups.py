@@ -134,30 +134,38 @@ def _reference(
     counts: Sequence[int],
     strategies: Sequence[StrategyRow],
 ) -> Reference:
-    targets = {name: measure.value for name, measure in measures.items()}
     return Reference(
         measures=measures,
         row=rows[chosen].number,
         instances=counts[chosen],
         nearest={
-            name: nearest({row.number: row.measures[name].value for row in rows}, target)
-            for name, target in targets.items()
+            name: nearest(
+                {row.number: _gap(row.measures[name].value, row.measures[other].value) for row in rows}
+            )
+            for name, other in group.references.items()
         },
         nearest_strategies={
-            name: nearest({one.strategy: one.spreads[name].mean for one in strategies}, target)
-            for name, target in targets.items()
+            name: nearest(
+                {one.strategy: _gap(one.spreads[name].mean, one.spreads[other].mean) for one in strategies}
+            )
+            for name, other in group.references.items()
         },
         notes=_disagreement(group, rows, chosen, counts[chosen]),
     )
 
 
-def nearest(values: Mapping[Key, float | None], target: float | None) -> list[Key]:
-    """Whose value is nearest to a target: several where they tie, none where there are not two to choose from."""
-    there = {key: value for key, value in values.items() if value is not None}
-    if target is None or len(there) < 2:
+def nearest(gaps: Mapping[Key, float | None]) -> list[Key]:
+    """Whose gap is the smallest: several where they tie, none where there are not two to choose from."""
+    there = {key: gap for key, gap in gaps.items() if gap is not None}
+    if len(there) < 2:
         return []
-    least = min(abs(value - target) for value in there.values())
-    return [key for key, value in there.items() if abs(value - target) <= least + _SAME]
+    least = min(there.values())
+    return [key for key, gap in there.items() if gap <= least + _SAME]
+
+
+def _gap(value: float | None, reference: float | None) -> float | None:
+    """How far a value is from the reference of the very instances that it was made from."""
+    return None if value is None or reference is None else abs(value - reference)
 
 
 def _disagreement(group: GroupHead, rows: Sequence[SystemRow], chosen: int, instances: int) -> list[str]:

@@ -63,7 +63,8 @@ def coverage(model: FacadeModel, ids: Sequence[str]) -> list[str]:
         raise ConfigError(
             f"none of its ids is in the data: it has {_few(surplus)}, the data have {_few(ids)}",
             where=f"model {model.name}",
-            remedy="Say which column holds the ids: --columns id=… for the data, replay:FILE?id=… for the answers",
+            remedy="Say which column holds the ids: --columns id=… for the data; for the answers"
+            " --response-columns id=… (pmbench score) or replay:FILE?id=… (pmbench run)",
         )
     notes = []
     if missing:

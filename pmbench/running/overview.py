@@ -21,6 +21,7 @@ class Line:
     model: str
     strategy: str
     data: str = ""
+    scoring: str = ""
     judges: str = ""
     status: str = "not scored"
     scored: str = ""
@@ -61,6 +62,7 @@ def _lines(run: RunFolder) -> Iterator[Line]:
             record.model,
             asked.strategy,
             Path(record.data.location).name + _options(record),
+            folder.name,
             ", ".join(f"{role}={name}" for role, name in found.judges.items()),
             found.status,
             f"{found.counts.scored}/{found.counts.samples}",

@@ -126,6 +126,8 @@ def instance_values(run: StoredRun) -> list[tuple[str, float | None, str]]:
         good = score is not None and score.status == "ok"
         value = ScoreColumns([score]).value(primary) if score and good else math.nan
         odd = response.failure or (response.finish if response.finish != "stop" else "")
+        if response.status == "ok" and not response.text.strip() and not response.data:
+            odd = ", ".join(filter(None, (odd, "empty")))
         if response.status == "ok" and score is None:
             odd = "not scored yet"
         elif score is not None and not good:

@@ -55,6 +55,37 @@ def test_what_is_affirmed_is_not_what_is_denied(sentence: str, passage: str) -> 
 @pytest.mark.parametrize(
     ("sentence", "passage"),
     [
+        ("Yes, you can get it now.", "No, you cannot get it now."),
+        ("Yes, you can get it now.", "You can't get it now"),
+        ("Yes, you can get it now.", "No, you should wait."),
+        ("Yes.", "No."),
+        ("You may do that.", "You may not do that."),
+        ("You should not have any of it.", "You should have some of it."),
+        ("We will do it.", "We won't do it."),
+    ],
+)
+def test_a_yes_is_no_no(sentence: str, passage: str) -> None:
+    assert why(sentence, passage) in ("answer", "polarity")
+    assert why(passage, sentence) in ("answer", "polarity")
+
+
+@pytest.mark.parametrize(
+    ("sentence", "passage"),
+    [
+        ("Yes, you can get it now.", "You can get it now."),
+        ("Yes, you can get it now.", "Yes, it is fine to have it today."),
+        ("No, that can wait.", "That can wait."),
+        ("No fever is good news.", "Yes, having no fever is good news."),
+        ("You can get it now.", "No problem, you can get it now."),
+    ],
+)
+def test_answers_that_agree_pass(sentence: str, passage: str) -> None:
+    assert why(sentence, passage) == ""
+
+
+@pytest.mark.parametrize(
+    ("sentence", "passage"),
+    [
         ("Don't forget to bring your card.", "Please bring your card."),
         ("Feel free to call us.", "Please do not hesitate to call us."),
         ("Keep taking Eliquis.", "Do not stop the apixaban."),

@@ -52,6 +52,9 @@ COLUMNS = (
             "expert_response",
             "answer",
             "provider_response",
+            "clinician_reply",
+            "doctor_reply",
+            "provider_reply",
             "doctor_response",
             "reference",
         ),
@@ -130,6 +133,22 @@ class Drafting(Task):
         draft = valid(self.draft_of(response))
         drafted = await judge(str(instance.target["response"]), draft, judges)
         return score_of(drafted, words_cut=words(response.text) - words(draft))
+
+
+class OwnDrafting(Drafting):
+    """Messages of one's own, with the replies that clinicians of one's own wrote or sent."""
+
+    name = "drafting-editf1"
+    title = "Reply drafting on own messages (edit-F1)"
+    card = "pmbench_tasks.drafting:CARD-own.md"
+    dataset = DatasetSpec(
+        columns=COLUMNS,
+        demo=DEMO,
+        sensitivity="phi",
+        slices=(*SLICES, "length"),
+        private="the messages are yours: give them with --data",
+        example=EXAMPLE,
+    )
 
 
 class SyPPM(Drafting):

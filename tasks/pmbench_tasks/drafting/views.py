@@ -39,6 +39,10 @@ def edits_view(record: Record) -> list[ViewBlock]:
         for entry in evidence.get("draft_sentences", ())
     ]
     told = [*_told(record.score.stats), *_themes_told(entries, sentences)]
+    if any(entry.near for entry in entries):
+        told.append(
+            "numbers at passages are cosines; a near one may have been refused (another dose, day, side, a denial)"
+        )
     edited = tuple(_edited(str(evidence["draft"]), entries, sentences))
     return [
         *blocks,

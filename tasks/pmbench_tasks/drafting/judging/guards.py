@@ -11,12 +11,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from pmbench_tasks.drafting.judging.answers import answers, otherwise_answered
 from pmbench_tasks.drafting.judging.lexicon import lexicon, written_out
 from pmbench_tasks.drafting.judging.polarity import Mark, Signs, marks, opposed, signs
 from pmbench_tasks.drafting.judging.quantities import DELAY, NUMBER, PART, WEEKDAY, Quantity, quantities
 from pmbench_tasks.drafting.judging.wording import words
 
-RULES = 1
+RULES = 2
 """Raised when a rule changes what it refuses."""
 OPPOSED_SHARE = 0.2
 """Share of the meanings of a sentence that a passage has to turn round to contradict it."""
@@ -98,6 +99,8 @@ def contradiction(sentence: Claims, passage: Claims) -> str:
                 return rule
     if _drops_condition(sentence, passage):
         return "condition"
+    if otherwise_answered(answers(sentence.tokens), answers(passage.tokens)):
+        return "answer"
     return "polarity" if turned(sentence, passage) >= OPPOSED_SHARE else ""
 
 
