@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from pmbench.running.carrying_out import Outcome
     from pmbench.running.plan import Plan, RunRequest
 
+SCORING = "scoring.json"
+"""What lies beside the results of a run."""
+
 RETRY = "To try again what failed, add --retry-failed"
 
 Told = Callable[["Plan"], Sequence[str]]
@@ -92,11 +95,15 @@ def carry_out_all(
     Returns:
         The exit status.
     """
+    from pmbench.cli import terminal
+    from pmbench.running.beginning import begin_anew
     from pmbench.running.plan import make_plan
 
     outcomes: list[Outcome] = []
     # All are planned before any is begun: a misspelt second model must not come out after hours of the first.
     plans = [make_plan(request) for request in requests]
+    if not dry_run:
+        begin_anew(plans, terminal.progress(quiet=quiet))
     said: set[str] = set()
     for plan in plans:
         if not quiet or dry_run:
@@ -141,12 +148,26 @@ def check_json(where: str, inputs: Mapping[str, Iterable[str | None]]) -> None:
     for called, files in inputs.items():
         if any(same_file(path, file) for file in files):
             raise ConfigError(f"this is {called}", where=f"--json {where}", remedy="Choose another name")
-    if not path.is_file() or (
-        path.stat().st_size and path.read_bytes()[:64].lstrip()[:1] not in (b"{", b"[")
-    ):
+    if not path.is_file() or (path.stat().st_size and not _is_results(path)):
         raise ConfigError(
             "this is there and is no file of results", where=f"--json {where}", remedy="Choose another name"
         )
+    if (path.absolute().parent / SCORING).exists():
+        raise ConfigError("this belongs to a run", where=f"--json {where}", remedy="Choose another name")
+
+
+def _is_results(path: Path) -> bool:
+    """Whether a file is what an earlier `--json` wrote: results, or a list of them."""
+    import msgspec
+
+    from pmbench.running.folder import UNREADABLE
+    from pmbench.running.records import Results
+
+    try:
+        msgspec.json.decode(path.read_bytes(), type=Results | list[Results])
+    except UNREADABLE:
+        return False
+    return True
 
 
 def same_file(path: Path, other: str | None) -> bool:
@@ -246,9 +267,9 @@ def _print_what_next(console: Console, outcome: Outcome, to_mend: str) -> None:
     if outcome.results.counts.pending:
         console.print("To go on, give the same command again.", markup=False)
     elif outcome.results.status == "incomplete":
-        console.print(
-            f"{to_mend}; to allow that much, add --max-missing SHARE.", markup=False, soft_wrap=True
-        )
+        lost = outcome.results.counts
+        what = to_mend if lost.failed else RETRY
+        console.print(f"{what}; to allow that much, add --max-missing SHARE.", markup=False, soft_wrap=True)
 
 
 def _write_json(where: str, outcomes: Sequence[Outcome]) -> None:

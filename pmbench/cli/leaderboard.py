@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
+from pmbench.cli.columns import printable
+
 if TYPE_CHECKING:
     from pmbench.leaderboard.table import Comparison, GroupHead, Leaderboard, Measure, MetricHead, Table
 
@@ -187,8 +189,8 @@ def _print_group(board: Leaderboard, group: GroupHead, table: Table) -> None:
     _print_title(group.title + (", mean ± standard deviation over models" if table.strategies else ""))
     _print_blocks(names, [_heading(head) for head in board.columns(group)], rows)
     if reference:
-        near = (reference.nearest_strategies if table.strategies else reference.nearest).values()
-        marked = any(map(len, near))
+        of_strategies, of_rows = reference.nearest_strategies.values(), reference.nearest.values()
+        marked = any(of_strategies) if table.strategies else any(of_rows)
         _print_lines([f"* nearest to {group.reference}"] * marked + [f"- {note}" for note in reference.notes])
 
 
@@ -203,7 +205,7 @@ def _marked(text: str, marked: bool) -> str:
 def _print_title(text: str) -> None:
     from pmbench.cli.terminal import output
 
-    output().print(text, style="bold", markup=False)
+    output().print(printable(text), style="bold", markup=False)
 
 
 def _print_lines(lines: Iterable[str]) -> None:
@@ -211,7 +213,7 @@ def _print_lines(lines: Iterable[str]) -> None:
 
     console = output()
     for line in lines:
-        console.print(line, markup=False, soft_wrap=True)
+        console.print(printable(line), markup=False, soft_wrap=True)
 
 
 def _print_blocks(names: Sequence[str], heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
@@ -248,7 +250,7 @@ def _print_table(names: Sequence[str], heads: Sequence[str], rows: Sequence[Sequ
     for head, width in zip(heads, _widths(heads, [row[len(names) :] for row in rows]), strict=True):
         shown.add_column(escape(head), width=max(width, len(head)) if ample else width)
     for row in rows:
-        shown.add_row(*map(escape, row))
+        shown.add_row(*(escape(printable(cell)) for cell in row))
     console.print(shown)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import click
 
 from pmbench.cli.columns import print_columns
@@ -14,10 +16,15 @@ def tasks(name: str | None) -> None:
     from pmbench.core import registry
 
     if name is not None:
-        from pmbench.cli.terminal import print_markdown
         from pmbench.running.card import card
 
-        print_markdown(card(registry.load_task(name)))
+        text = card(registry.load_task(name))
+        if sys.stdout.isatty():
+            from pmbench.cli.terminal import print_markdown
+
+            print_markdown(text)
+        else:
+            click.echo(text)
         return
     rows = []
     for entry in registry.listing(registry.TASKS):

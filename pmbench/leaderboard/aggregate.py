@@ -9,6 +9,7 @@ from pmbench.core.metric import Metric
 from pmbench.leaderboard.comparing import order
 from pmbench.leaderboard.table import Spread, StrategyRow, SystemRow
 from pmbench.leaderboard.wording import DASH, bare, rows_text
+from pmbench.running.recorded import RECORDED
 
 
 def by_strategy(metrics: Sequence[Metric], rows: Sequence[SystemRow]) -> tuple[list[StrategyRow], list[str]]:
@@ -26,7 +27,9 @@ def by_strategy(metrics: Sequence[Metric], rows: Sequence[SystemRow]) -> tuple[l
     """
     systems: dict[str, dict[str, list[SystemRow]]] = {}
     for row in rows:
-        systems.setdefault(row.strategy, {}).setdefault(row.model, []).append(row)
+        # Recorded answers under one name may be of different systems; settings of one model are told apart below.
+        name = f"{row.model} {row.run}" if row.strategy == RECORDED else row.model
+        systems.setdefault(row.strategy, {}).setdefault(name, []).append(row)
     found = [
         StrategyRow(
             strategy=strategy,
@@ -42,7 +45,12 @@ def by_strategy(metrics: Sequence[Metric], rows: Sequence[SystemRow]) -> tuple[l
         [float("nan") if mean is None else mean for mean in means],
         [one.strategy for one in found],
     )
+    several = [one.models for one in found if one.strategy == RECORDED and one.models > 1]
     notes = [
+        f"The {count} systems under {RECORDED} are recorded answers, of whatever made them."
+        for count in several
+    ]
+    notes += [
         f"{rows_text([row.number for row in members])} are the same model and strategy in other settings: together"
         " they count as one model here, with their mean."
         for models in systems.values()

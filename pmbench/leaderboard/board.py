@@ -99,8 +99,9 @@ def _without(entries: Sequence[Entry], exclude: Sequence[str], left: list[LeftOu
     """The entries whose run is not excluded; those that are stand among what is left out."""
     kept = list(entries)
     for beginning in exclude:
-        gone = [entry for entry in kept if beginning and entry.results.run.startswith(beginning.lower())]
-        if not gone and not any(beginning.lower() in one.where for one in left):
+        start = beginning.strip().lower()
+        gone = [entry for entry in kept if start and entry.results.run.startswith(start)]
+        if not start or not (gone or any(_digest_in(one.where).startswith(start) for one in left)):
             raise StorageError(
                 f"no run of this task begins with {beginning[:80]!r}",
                 where="--exclude",
@@ -109,6 +110,11 @@ def _without(entries: Sequence[Entry], exclude: Sequence[str], left: list[LeftOu
         left += [LeftOut(entry.where, "excluded (--exclude)") for entry in gone]
         kept = [entry for entry in kept if entry not in gone]
     return kept
+
+
+def _digest_in(where: str) -> str:
+    """The beginning of a run's digest that stands in its folder's name."""
+    return [*where.split("/"), "", "", ""][2].rpartition("-")[2]
 
 
 def _whole(entry: Entry, max_missing: float, left: list[LeftOut]) -> bool:

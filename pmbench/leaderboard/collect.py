@@ -87,8 +87,11 @@ def collect(task: str, runs: Path, *, include_incomplete: bool = False) -> tuple
         key = (entry.results.run, entry.results.scoring)
         twin = entries.get(key)
         if twin is not None:
-            older, entry = sorted((twin, entry), key=lambda one: one.results.finished_at)
-            left.append(LeftOut(older.where, f"a copy of the run in {entry.where}"))
+            # A look at a few instances does not take the place of a whole run, however new it is.
+            other, entry = sorted(
+                (twin, entry), key=lambda one: (one.results.counts.scored, one.results.finished_at)
+            )
+            left.append(LeftOut(other.where, f"a copy of the run in {entry.where}"))
         entries[key] = entry
     return list(entries.values()), left
 

@@ -7,6 +7,8 @@ half a round behind, and the lines of earlier rounds stay where they are.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -48,6 +50,35 @@ def begin(plan: Plan, progress: Progress) -> RunRecord:
         progress.note(f"going on with the round that --fresh began (round {record.round})")
         return record
     return _write(plan, max(record.round, _last_round(plan)) + 1)
+
+
+def begin_anew(plans: Sequence[Plan], progress: Progress) -> None:
+    """Begin a round of every run of a command with `--fresh`, before any of them is carried out.
+
+    Where one of them has a round that an earlier `--fresh` began and that is not done, the command is a resume:
+    nothing is begun anew, the parts that are done stay done, and the others are gone on with.
+
+    Raises:
+        RunLocked: another process is in one of the runs.
+    """
+    fresh = [plan for plan in plans if plan.request.fresh]
+    if any(map(_under_way, fresh)):
+        progress.note("going on with the round that --fresh began")
+    else:
+        for plan in {plan.folder.path: plan for plan in fresh}.values():
+            with plan.folder.locked():
+                begin(plan, progress)
+    for plan in fresh:
+        plan.request = replace(plan.request, fresh=False)
+
+
+def _under_way(plan: Plan) -> bool:
+    """Whether a round that `--fresh` began is not done."""
+    try:
+        record = plan.folder.record()
+    except StorageError:
+        return False
+    return record is not None and bool(record.round) and not _done(plan, record.round)
 
 
 def _done(plan: Plan, number: int) -> bool:

@@ -277,3 +277,21 @@ def test_a_dry_run_prints_the_plan_and_asks_for_nothing(pmbench, tmp_path: Path)
     assert "requests  40 to the model, 0 to judges" in done.stdout
     assert "40 instances, phi" in done.stdout
     assert not list(tmp_path.glob("runs/greeting"))
+
+
+def test_a_fresh_command_of_two_runs_that_was_stopped_in_the_second_asks_nothing_of_the_first_again(
+    pmbench, plugged, tmp_path: Path
+) -> None:
+    env = {"PARROT_LOG": "asked"}
+    two = ("--model", "parrot:other")
+    assert pmbench(*RUN, *two, env=env).returncode == 0
+    before = asked(tmp_path)
+    assert before == 2 * len(MESSAGES)
+    stopped(plugged, tmp_path, before + len(MESSAGES) + 5, signal.SIGKILL, *two, "--fresh")
+    done = pmbench(*RUN, *two, "--fresh", env=env)
+    assert done.returncode == 0 and "going on with the round" in done.stderr
+    assert asked(tmp_path) <= before + 2 * len(MESSAGES) + IN_FLIGHT
+    rounds = [json.loads(path.read_text())["round"] for path in tmp_path.glob("runs/greeting/*/*/run.json")]
+    assert rounds == [1, 1]
+    again = pmbench(*RUN, *two, "--fresh", env=env)
+    assert again.stdout.count("requests made now: 40") == 2

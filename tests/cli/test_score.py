@@ -1,6 +1,7 @@
 """Responses that were made elsewhere, in the files that people have, through the command that scores them."""
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -289,3 +290,20 @@ def test_drafts_of_a_spreadsheet_score_as_the_column_of_the_data_does(pmbench, t
     assert found.pop("model") == "replay:drafts.csv?column=Draft&id=Id"
     assert expected.pop("model") == "replay:@draft"
     assert found == expected
+
+
+def test_results_are_written_over_results_only(pmbench, tmp_path: Path) -> None:
+    write_messages(tmp_path / "mine.jsonl", ["Hello"])
+    (tmp_path / "answers.jsonl").write_text('{"id": "0", "text": "Dear you"}\n')
+    (tmp_path / "folder").mkdir()
+    shutil.copy(tmp_path / "mine.jsonl", tmp_path / "folder" / "inner.jsonl")
+    command = ("score", "-t", "greeting", "-r", "answers.jsonl", "-d", "mine.jsonl", "-q")
+    assert pmbench(*command, "--json", "out.json").returncode == 0
+    assert pmbench(*command, "--json", "out.json").returncode == 0
+    own = [path.relative_to(tmp_path) for path in (tmp_path / "runs").rglob("*.json*") if path.is_file()]
+    assert len(own) >= 4
+    for path in (*own, Path("folder/inner.jsonl"), Path("mine.jsonl"), Path("answers.jsonl")):
+        before = (tmp_path / path).read_bytes()
+        done = pmbench(*command, "--json", path)
+        assert done.returncode == 2 and done.stderr.count("\n") == 1, path
+        assert (tmp_path / path).read_bytes() == before

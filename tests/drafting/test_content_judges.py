@@ -330,3 +330,20 @@ def test_the_role_builds_the_judge_that_it_is_given() -> None:
     built = CONTENT.build(JudgeParts(RecordedModel({}), None, Options()))
     assert isinstance(built, ChatContentJudge)
     assert len(built.describe()["prompt"]) == 64
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "Hi Maria, please rest and call us tomorrow.",
+        "Hi Maria,\nplease rest and call us tomorrow.",
+        "Hi Bob - the labs are fine. Hi Ann - they are not.",
+        "1. Rest now.\n2. Call us.\n\nThank you!",
+        "What to do:\n- rest\n- call us",
+    ],
+)
+def test_a_draft_that_is_the_reply_needs_no_edit(reply: str) -> None:
+    judges = {"content": EmbeddedContentJudge(WordCounts()), "theme": GivenThemes()}
+    instance = Instance("1", {"message": "Hi"}, {"response": reply})
+    stats = asyncio.run(SyPPM().score(instance, Response(reply), judges)).stats
+    assert (stats["additions"], stats["deletions"], stats["usable"]) == (0, 0, 1)

@@ -249,3 +249,16 @@ def test_the_same_folder_gives_the_same_leaderboard_as_plain_data(tmp_path: Path
     encoded = msgspec.json.encode(first)
     assert encoded == msgspec.json.encode(again)
     assert msgspec.json.decode(encoded, type=Leaderboard) == first
+
+
+def test_runs_can_be_left_out_by_the_beginning_of_their_digest(tmp_path: Path) -> None:
+    for model in ("a", "b"):
+        write(tmp_path, Made(model=model))
+    board = leaderboard(Toy, tmp_path, statistics=FAST)
+    run = board.tables[0].rows[0].run
+    fewer = leaderboard(Toy, tmp_path, statistics=FAST, exclude=[run[:6]])
+    assert len(fewer.tables[0].rows) == len(board.tables[0].rows) - 1
+    assert [one.reason for one in fewer.left_out] == ["excluded (--exclude)"]
+    for nothing in ("", "recorded", "toy", "a", "ffffffffffffffff"):
+        with pytest.raises(StorageError, match="no run of this task begins with"):
+            leaderboard(Toy, tmp_path, statistics=FAST, exclude=[nothing])

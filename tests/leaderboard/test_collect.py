@@ -63,7 +63,7 @@ def test_a_torn_last_line_is_not_a_score(tmp_path: Path) -> None:
 
 def test_incomplete_runs_are_left_out_unless_asked_for(tmp_path: Path) -> None:
     write(tmp_path, Made(pending=4))
-    assert only_reason(tmp_path) == "incomplete (work is left: 4 not done)"
+    assert only_reason(tmp_path) == "incomplete (work is left: 4 not done); --include-incomplete takes it"
     entries, left = collect("toy", tmp_path, include_incomplete=True)
     assert (len(entries), left) == (1, [])
 
@@ -229,3 +229,18 @@ def test_a_digest_of_fewer_settings_than_today_is_still_believed(tmp_path: Path)
     _change(scoring=digest)(run)
     folder.rename(folder.with_name(digest[:12]))
     assert [entry.results.scoring for entry in collect("toy", tmp_path)[0]] == [digest]
+
+
+def test_a_look_at_a_few_instances_does_not_take_the_place_of_the_whole_run(tmp_path: Path) -> None:
+    run = write(tmp_path, Made())
+    copy = run.path.with_name("copied-000000000000")
+    shutil.copytree(run.path, copy)
+    path = next(copy.glob("scores/*/results.json"))
+    results = read_json(path, Results)
+    fewer = msgspec.structs.replace(results.counts, scored=1, instances=1)
+    write_json(path, msgspec.structs.replace(results, counts=fewer, finished_at="2027-01-01T00:00:00+00:00"))
+    lines = path.with_name("scores.jsonl").read_text().splitlines()
+    path.with_name("scores.jsonl").write_text(lines[0] + "\n")
+    entries, left = collect("toy", tmp_path)
+    assert [entry.results.counts.scored for entry in entries] == [results.counts.scored]
+    assert "a copy of the run in" in left[0].reason and "copied" in left[0].where

@@ -10,7 +10,7 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from pmbench import SPLITTER, Embedder, Unscored
+from pmbench import SPLITTER, Embedder, Unscored, sentence_spans
 from pmbench_tasks.drafting.judging.answer import Answer
 from pmbench_tasks.drafting.judging.candidates import (
     MANY_PARTS,
@@ -107,7 +107,7 @@ class EmbeddedContentJudge:
         chosen = weights()
         return {
             "method": "guarded nearest passage",
-            "version": 2,
+            "version": 3,
             "weights": dict(zip(FEATURES, chosen.features, strict=True)),
             "constant": chosen.constant,
             "threshold": chosen.threshold,
@@ -164,6 +164,8 @@ class Comparison:
         self.texts = [as_embedded(passage.text) for passage in self.passages]
         self._texts = {passage.text: index for index, passage in reversed(list(enumerate(self.passages)))}
         self._sentences = [i for i, passage in enumerate(self.passages) if passage.kind == "sentence"]
+        # With greetings and all: nothing of a sentence that stands there word for word is to be deleted.
+        self._whole = {_bare(draft[start:end]): (start, end) for start, end in sentence_spans(draft)[::-1]}
         self._readings: dict[int, Reading] = {}
 
     def weighed(self, sentence: str, cosines: Cosines) -> list[Weighed]:
@@ -190,6 +192,9 @@ class Comparison:
 
     def answer(self, sentence: str, cosines: Cosines) -> Answer:
         """The best passage, if there is a match. The sentence itself, word for word, always is."""
+        whole = self._whole.get(_bare(sentence))
+        if whole is not None:
+            return Answer(self._draft[whole[0] : whole[1]], 1.0)
         index = self._texts.get(without_opening(sentence))
         if index is None:
             found = self.weighed(sentence, cosines)
@@ -255,3 +260,8 @@ def _distinct(passages: Sequence[Candidate]) -> list[Candidate]:
         key = (passage.text, passage.kind, passage.asks, passage.sentences, passage.end - passage.start)
         first.setdefault(key, passage)
     return list(first.values())
+
+
+def _bare(sentence: str) -> str:
+    """A sentence without regard to case and white space."""
+    return " ".join(sentence.split()).casefold()
