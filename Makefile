@@ -36,8 +36,8 @@ $(VENV)/.dev: $(VENV)/.python pyproject.toml constraints.txt
 demo: $(VENV)/.embedded
 	$(BIN)/pmbench fetch smollm2-135m all-minilm-l6-v2
 	$(BIN)/pmbench run --runs $(DEMO) --task $(TASK) --data demo --model smollm2-135m --strategy all --max-tokens 160
-	$(BIN)/pmbench run --runs $(DEMO) --task $(TASK) --data demo --model replay:@draft
-	$(BIN)/pmbench run --runs $(DEMO) --task $(TASK) --data demo --model replay:$(TEMPLATE)
+	$(BIN)/pmbench run --runs $(DEMO) --task $(TASK) --data demo --model replay:@draft --label "second person"
+	$(BIN)/pmbench run --runs $(DEMO) --task $(TASK) --data demo --model replay:$(TEMPLATE) --label template
 	$(BIN)/pmbench leaderboard --runs $(DEMO) --task $(TASK) -o $(DEMO)/$(TASK).md
 
 test: $(VENV)/.dev lint types
