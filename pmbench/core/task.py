@@ -205,6 +205,10 @@ class Task:
         """
         raise NotImplementedError
 
+    def remarks(self, instances: Sequence[Instance]) -> Iterable[str]:
+        """What somebody should know of the data before anything is asked; counts and ids, never text."""
+        return ()
+
     async def score(self, instance: Instance, response: Response, judges: Mapping[str, Any]) -> Score:
         """Score one response. `judges` holds the judge of each role.
 

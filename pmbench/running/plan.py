@@ -204,6 +204,19 @@ def _load(task: Task, request: RunRequest) -> Dataset:
         ) from None
 
 
+def _remarks(task: Task, dataset: Dataset) -> list[str]:
+    """What the task has to say of the data; its own fault in it is an error of one line, without its message."""
+    try:
+        return [str(remark) for remark in task.remarks(dataset.instances)]
+    except BaseException as error:
+        if isinstance(error, UserError | KeyboardInterrupt | MemoryError):
+            raise
+        raise PluginError(
+            f"the task {task.name!r} failed while it looked at the data ({fault(error)})",
+            remedy="This is a fault of the task's package",
+        ) from None
+
+
 def _resolve(request: RunRequest, task: Task, dataset: Dataset, store: CompletionStore) -> Plan:
     sampling = Sampling(request.max_tokens, request.temperature, request.seed)
     model = open_model(request.model, store=store, sampling=sampling, columns=dataset.column)
@@ -259,7 +272,7 @@ def _resolve(request: RunRequest, task: Task, dataset: Dataset, store: Completio
         scoring=scoring,
         folder=folder,
         store=store,
-        notes=[*dataset.notes, *notes],
+        notes=[*dataset.notes, *_remarks(task, dataset), *notes],
     )
 
 

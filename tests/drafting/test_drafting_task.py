@@ -17,6 +17,7 @@ from pmbench import (
     Completion,
     DataError,
     Instance,
+    Record,
     Response,
     Row,
     Score,
@@ -31,6 +32,7 @@ from pmbench_tasks.drafting.judging.chat_content_judge import ChatContentJudge
 from pmbench_tasks.drafting.judging.embedded_content_judge import EmbeddedContentJudge
 from pmbench_tasks.drafting.oncqa import OncQA
 from pmbench_tasks.drafting.task import IPPM, Drafting, SoCPPM, SyPPM
+from pmbench_tasks.drafting.views import edits_view
 
 TASKS: tuple[type[Drafting], ...] = (SyPPM, IPPM, SoCPPM, OncQA)
 REPLY = "Please stop the ibuprofen. Any fever?"
@@ -98,6 +100,7 @@ def test_what_a_score_holds() -> None:
         "words_to_delete": 4,
         "words_to_add": 2,
         "usable": 0,
+        "html": 0,
         "words_cut": 0,
     }
     assert content.items() <= score.stats.items()
@@ -264,3 +267,19 @@ def test_importing_the_tasks_is_light() -> None:
         env={"PYTHONPATH": f"{root}:{root / 'tasks'}"},
     )
     assert done.stdout.strip() == "[]"
+
+
+def test_html_is_counted_and_taken_as_text() -> None:
+    rows = [
+        {"id": "1", "message": "<p>My back hurts.</p>", "response": "Rest."},
+        {"id": "2", "message": "My back hurts < 5 days & > 2.", "response": "Rest."},
+        {"id": "3", "message": "Hi", "response": "Rest.<BR/>Call us."},
+    ]
+    task = SyPPM()
+    found = list(task.instances(Row(row, "mine.jsonl", n) for n, row in enumerate(rows, 1)))
+    assert list(task.remarks(found)) == ["2 of 3 instances hold HTML tags, which are taken as text"]
+    assert list(task.remarks(found[1:2])) == []
+    score = scored("<ul><li>Please stop the ibuprofen.</li></ul>")
+    assert score.stats["html"] == 1
+    shown = edits_view(Record(found[0], Response("x"), score))
+    assert any("HTML tags" in line.text for block in shown for line in block.lines)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +11,11 @@ from pmbench import Score, sentence_spans, split_sentences
 from pmbench_tasks.drafting.edits import EditCounts, count_edits
 from pmbench_tasks.drafting.judging.answer import Answer, ContentJudge, ThemeJudge
 from pmbench_tasks.drafting.themes import THEMES, theme_counts
+
+_TAG = re.compile(
+    r"</?(?:a|b|br|body|div|em|font|h[1-6]|html|i|img|li|ol|p|span|strong|table|td|tr|u|ul)(?:\s[^<>]{0,500})?/?>",
+    re.IGNORECASE,
+)
 
 Labels = Sequence[tuple[str, ...]]
 
@@ -56,6 +62,11 @@ def score_of(drafted: Drafted, *, words_cut: int) -> Score:
     return Score(stats=stats, evidence=_evidence(drafted))
 
 
+def has_tags(text: str) -> bool:
+    """Whether a text holds HTML tags: judges and splitter take them as text."""
+    return _TAG.search(text) is not None
+
+
 def words(text: str) -> int:
     """Words of a text: what stands between white space and has a letter or digit."""
     return sum(any(letter.isalnum() for letter in word) for word in text.split())
@@ -73,6 +84,7 @@ def _content(drafted: Drafted) -> dict[str, float]:
         "reply_words": float(sum(map(words, drafted.sentences))),
         "words_to_delete": float(words(counts.rest)),
         "words_to_add": float(sum(map(words, missing))),
+        "html": float(has_tags(drafted.draft)),
         "usable": float(counts.additions == 0 and counts.deletions == 0),
     }
 

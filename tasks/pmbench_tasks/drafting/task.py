@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 from pmbench import (
@@ -20,7 +20,7 @@ from pmbench import (
 from pmbench_tasks.drafting.judges import CONTENT, THEME
 from pmbench_tasks.drafting.judging.answer import valid
 from pmbench_tasks.drafting.metrics import METRICS
-from pmbench_tasks.drafting.scoring import judge, score_of, words
+from pmbench_tasks.drafting.scoring import has_tags, judge, score_of, words
 from pmbench_tasks.drafting.strategies import STRATEGIES
 from pmbench_tasks.drafting.views import edits_view
 
@@ -116,6 +116,12 @@ class Drafting(Task):
                 slices=self._slices(row, response),
             )
 
+    def remarks(self, instances: Sequence[Instance]) -> Iterator[str]:
+        """How many instances hold HTML tags, which are taken as text."""
+        count = sum(any(map(has_tags, _texts(one))) for one in instances)
+        if count:
+            yield f"{count} of {len(instances)} instances hold HTML tags, which are taken as text"
+
     def _slices(self, row: Row, response: str) -> dict[str, str]:
         found = {name: row.text(name).strip() for name in self.dataset.slices if name != "length"}
         return {name: value for name, value in found.items() if value} | {"length": length_of(response)}
@@ -200,6 +206,10 @@ class SoCPPM(Drafting):
         private="SoCPPM holds real portal messages and is not published",
         example=EXAMPLE,
     )
+
+
+def _texts(instance: Instance) -> tuple[str, ...]:
+    return (instance.inputs["message"], instance.inputs["chart"], instance.target["response"])
 
 
 def length_of(response: str) -> str:

@@ -44,6 +44,8 @@ def edits_view(record: Record) -> list[ViewBlock]:
             "numbers at passages are cosines; a near one may have been refused (another dose, day, side, a denial)"
         )
     edited = tuple(_edited(str(evidence["draft"]), entries, sentences))
+    if record.score.stats.get("html"):
+        told.append("the draft holds HTML tags, which are taken as text")
     gone = sum(line.mark == "deleted" for line in edited)
     if 0 < record.score.stats["deletions"] < gone:
         told.append("pieces to delete that stand side by side once the rest is gone count as one sentence")
