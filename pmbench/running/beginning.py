@@ -21,11 +21,8 @@ from pmbench.running.progress import Progress
 from pmbench.running.records import DataRecord, ResponseRecord, RunRecord, ScoreRecord
 
 
-def begin(plan: Plan, progress: Progress) -> RunRecord:
-    """What `run.json` says, written first where the run is new or begun anew.
-
-    `--fresh` goes on with a round that an earlier `--fresh` began and that is not done: the same command again is
-    the resume, whatever its options.
+def begin(plan: Plan) -> RunRecord:
+    """What `run.json` says, written first where the run is new or, with `--fresh`, begun anew.
 
     Raises:
         StorageError: the folder belongs to another run, or `run.json` cannot be read and `--fresh` is not given.
@@ -46,9 +43,6 @@ def begin(plan: Plan, progress: Progress) -> RunRecord:
         )
     if not plan.request.fresh:
         return record
-    if record.round and not _done(plan, record.round):
-        progress.note(f"going on with the round that --fresh began (round {record.round})")
-        return record
     return _write(plan, max(record.round, _last_round(plan)) + 1)
 
 
@@ -67,7 +61,7 @@ def begin_anew(plans: Sequence[Plan], progress: Progress) -> None:
     else:
         for plan in {plan.folder.path: plan for plan in fresh}.values():
             with plan.folder.locked():
-                begin(plan, progress)
+                begin(plan)
     for plan in fresh:
         plan.request = replace(plan.request, fresh=False)
 

@@ -57,7 +57,7 @@ def carry_out(plan: Plan, progress: Progress) -> Outcome:
         UserError: the disk is full, a model cannot be opened; what was done is kept.
     """
     with plan.folder.locked():
-        plan.begin_round(begin(plan, progress).round)
+        plan.begin_round(begin(plan).round)
         before = signal.getsignal(signal.SIGINT)
         outcome = asyncio.run(_phases(plan, progress))
         if not outcome.interrupted:

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from pmbench import Completion, ConfigError, JudgeParts, Message, Options, Unscored
 from pmbench_tasks.drafting.judges import CONTENT, THEME, ContentOptions, ThemeOptions
-from pmbench_tasks.drafting.judging.asking import Unreadable, numbered
-from pmbench_tasks.drafting.judging.chat_content_judge import TOGETHER, ChatContentJudge
+from pmbench_tasks.drafting.judging.asking import TOGETHER, Unreadable, numbered
+from pmbench_tasks.drafting.judging.chat_content_judge import ChatContentJudge
 from pmbench_tasks.drafting.judging.chat_theme_judge import ChatThemeJudge, parse_labels
 from pmbench_tasks.drafting.themes import THEMES
 

@@ -91,7 +91,9 @@ def _theme_requests(instance: Instance, settings: ThemeOptions) -> tuple[int, in
 
 def _requests(fewest: int, most: int, *, together: bool) -> tuple[int, int]:
     """Each may need a second attempt; an answer that is in the store already needs none."""
-    size = 20 if together else 1
+    from pmbench_tasks.drafting.judging.asking import TOGETHER
+
+    size = TOGETHER if together else 1
     return -(-fewest // size), 2 * -(-most // size)
 
 

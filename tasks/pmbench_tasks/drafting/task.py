@@ -78,6 +78,18 @@ EXAMPLE = """\
 {"id": "2", "message": "Can I get my shot early?", "response": "Yes. Please call us to book it."}"""
 
 
+def _private(why: str) -> DatasetSpec:
+    """Data that nobody can fetch: given with `--data`, and patients' own words unless somebody says otherwise."""
+    return DatasetSpec(
+        columns=COLUMNS,
+        demo=DEMO,
+        sensitivity="phi",
+        slices=(*SLICES, "length"),
+        private=why,
+        example=EXAMPLE,
+    )
+
+
 class Drafting(Task):
     """What the drafting tasks share: instances, scoring at the levels of content and themes, metrics."""
 
@@ -147,14 +159,7 @@ class OwnDrafting(Drafting):
     name = "drafting-editf1"
     title = "Reply drafting on own messages (edit-F1)"
     card = "pmbench_tasks.drafting:CARD-own.md"
-    dataset = DatasetSpec(
-        columns=COLUMNS,
-        demo=DEMO,
-        sensitivity="phi",
-        slices=(*SLICES, "length"),
-        private="the messages are yours: give them with --data",
-        example=EXAMPLE,
-    )
+    dataset = _private("the messages are yours: give them with --data")
 
 
 class SyPPM(Drafting):
@@ -181,14 +186,7 @@ class IPPM(Drafting):
     title = "Reply drafting on IPPM (edit-F1)"
     card = "pmbench_tasks.drafting:CARD-ippm.md"
     reported = "pmbench_tasks.drafting:reported-ippm.toml"
-    dataset = DatasetSpec(
-        columns=COLUMNS,
-        demo=DEMO,
-        sensitivity="phi",
-        slices=(*SLICES, "length"),
-        private="IPPM holds real portal messages and is not published",
-        example=EXAMPLE,
-    )
+    dataset = _private("IPPM holds real portal messages and is not published")
 
 
 class SoCPPM(Drafting):
@@ -198,14 +196,7 @@ class SoCPPM(Drafting):
     title = "Reply drafting on SoCPPM (edit-F1)"
     card = "pmbench_tasks.drafting:CARD-socppm.md"
     reported = "pmbench_tasks.drafting:reported-socppm.toml"
-    dataset = DatasetSpec(
-        columns=COLUMNS,
-        demo=DEMO,
-        sensitivity="phi",
-        slices=(*SLICES, "length"),
-        private="SoCPPM holds real portal messages and is not published",
-        example=EXAMPLE,
-    )
+    dataset = _private("SoCPPM holds real portal messages and is not published")
 
 
 def _texts(instance: Instance) -> tuple[str, ...]:

@@ -15,6 +15,8 @@ Read = TypeVar("Read")
 ATTEMPTS = 2
 SIDE_BY_SIDE = 64
 """Questions about one text that are under way at the same time; each holds a prompt with the whole text."""
+TOGETHER = 20
+"""Sentences in one question at most, where several are asked about together."""
 MOST_BRACES = 1_000
 """Opening braces of an answer at which its JSON object is looked for."""
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from pmbench import split_sentences
+from pmbench import sentence_spans
 
 Kind = Literal["sentence", "clause", "pair"]
 
@@ -68,11 +68,7 @@ def candidates(draft: str) -> list[Candidate]:
     A list marker or a greeting before a sentence belongs to no passage. Sentences of a pair stand in one
     paragraph, both ask or neither does, and none is a heading.
     """
-    spans, at = [], 0
-    for sentence in split_sentences(draft):
-        start = draft.index(sentence, at)
-        at = start + len(sentence)
-        spans.append((_opening(draft, start, at), at))
+    spans = [(_opening(draft, start, end), end) for start, end in sentence_spans(draft)]
     found = []
     for number, (start, end) in enumerate(spans):
         sentence = draft[start:end]

@@ -14,6 +14,7 @@ from pmbench import SPLITTER, Model, Prompt, split_sentences
 from pmbench_tasks.drafting.judging.answer import Answer, valid
 from pmbench_tasks.drafting.judging.asking import (
     ATTEMPTS,
+    TOGETHER,
     Unreadable,
     ask,
     first_object,
@@ -36,8 +37,6 @@ SCHEMA: Mapping[str, Any] = {
 MAX_TOKENS = 300
 TOKENS_EACH = 120
 """Tokens of an answer for each sentence that is asked about together with others."""
-TOGETHER = 20
-"""Sentences in one question at most."""
 
 
 class ChatContentJudge:

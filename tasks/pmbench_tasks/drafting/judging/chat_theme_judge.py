@@ -9,6 +9,7 @@ from typing import Any
 from pmbench import SPLITTER, Model, Prompt
 from pmbench_tasks.drafting.judging.asking import (
     ATTEMPTS,
+    TOGETHER,
     Unreadable,
     ask,
     first_object,
@@ -24,8 +25,6 @@ PROMPT = Prompt("pmbench_tasks.drafting:prompts/theme_judge.txt")
 MAX_TOKENS = 100
 TOKENS_EACH = 40
 """Tokens of an answer for each sentence that is asked about together with others."""
-TOGETHER = 20
-"""Sentences in one question at most."""
 
 _NAMES = {
     "".join(letter for letter in written.casefold() if letter.isalpha()): name
