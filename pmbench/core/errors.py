@@ -6,6 +6,10 @@ No message here may hold text of a dataset: they name files, rows, columns and i
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pmbench.core.model import Usage
 
 
 class UserError(Exception):
@@ -90,14 +94,28 @@ class RequestFailed(Exception):
         kind: a short word that is counted (`timeout`, `rate-limit`, `server`, `null`, `cut-off`, `absent`…).
         retryable: whether the same request may succeed later.
         retry_after: seconds the server asked to wait, if it did.
+        usage: tokens that were paid for without an answer, where the server told.
     """
 
     def __init__(
-        self, kind: str, detail: str = "", *, retryable: bool = False, retry_after: float | None = None
+        self,
+        kind: str,
+        detail: str = "",
+        *,
+        retryable: bool = False,
+        retry_after: float | None = None,
+        usage: Usage | None = None,
     ) -> None:
         super().__init__(f"{kind}: {detail}" if detail else kind)
         self.kind, self.detail = kind, detail
-        self.retryable, self.retry_after = retryable, retry_after
+        self.retryable, self.retry_after, self.usage = retryable, retry_after, usage
+
+
+class Halted(Exception):
+    """No further request can be sent now: a budget is used up, a server fails all the time, a job is under way.
+
+    The run stops cleanly, incomplete; the same command goes on with it.
+    """
 
 
 class Unscored(Exception):

@@ -29,12 +29,14 @@ class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
         completion_tokens: of the answer, thinking included.
         cached_tokens: of the prompt, those that the engine or server had from earlier prompts.
         reasoning_tokens: of the answer, those of thinking, where the server tells.
+        written_tokens: of the prompt, those that the server kept for later prompts at a price of their own.
     """
 
     prompt_tokens: int = 0
     completion_tokens: int = 0
     cached_tokens: int = 0
     reasoning_tokens: int = 0
+    written_tokens: int = 0
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(
@@ -42,6 +44,7 @@ class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
             self.completion_tokens + other.completion_tokens,
             self.cached_tokens + other.cached_tokens,
             self.reasoning_tokens + other.reasoning_tokens,
+            self.written_tokens + other.written_tokens,
         )
 
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
 
 from pmbench.core.errors import MissingExtra, RequestFailed
 from pmbench.core.model import Choice, Completion, Message
+from pmbench.models.endpoints import Endpoint
 from pmbench.models.spec import ModelSpec
 
 if TYPE_CHECKING:
@@ -41,6 +43,55 @@ class Request(msgspec.Struct, frozen=True, omit_defaults=True):
     attempt: int = 0
     instance: str = ""
 
+    @property
+    def engine_seed(self) -> int:
+        """A seed of 31 bits for this sample and attempt: samples of one instance differ, runs do not."""
+        text = msgspec.json.encode((self.seed, self.sample, self.attempt))
+        return int.from_bytes(hashlib.sha256(text).digest()[:4]) & 0x7FFFFFFF
+
+
+FEATURES: Mapping[str, str] = {
+    "temperature": "samples at the temperature that it is asked for",
+    "seed": "equal seeds give equal samples",
+    "stop": "texts that end an answer",
+    "schema": "keeps an answer to a JSON schema",
+    "logprobs": "chooses by the log-probabilities of the answer's first token, not by words",
+    "thinking": "thinking can be switched, or given a budget",
+    "adapter": "LoRA adapters",
+    "prefix": "reuses what prompts have in common",
+    "batch-api": "jobs that are collected later, at half the price",
+}
+"""What a backend may be able to do besides what it offers; `docs/backends.md` has who does what."""
+
+REQUESTED = ("temperature", "seed", "stop", "schema", "logprobs")
+"""The features that a strategy, a judge or the user can ask for."""
+
+
+class Limits(msgspec.Struct, frozen=True):
+    """What a server said of its rate limits, in the headers of an answer or of a refusal.
+
+    Attributes:
+        requests, tokens: what is left of each; None where it did not say.
+        requests_reset, tokens_reset: seconds until they are full again.
+    """
+
+    requests: float | None = None
+    requests_reset: float = 0.0
+    tokens: float | None = None
+    tokens_reset: float = 0.0
+
+
+class Price(msgspec.Struct, frozen=True):
+    """Under which names the price of a model is looked up.
+
+    Attributes:
+        provider: `openai`, `anthropic`, `google`…
+        model: as the provider names it.
+    """
+
+    provider: str
+    model: str
+
 
 class BackendOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Options of a backend, as in `backend:name?option=value`. Subclass and add fields with defaults."""
@@ -52,10 +103,15 @@ class Backend(ABC):
     Attributes:
         name: as in the specification (`llama-cpp`).
         offers: which of `chat`, `choose`, `reward`, `embed` it can do.
-        local: False if a request leaves this machine.
+        features: which of `FEATURES` it has.
+        local: False if a request leaves this machine; a backend that does not say otherwise is not local.
+        endpoint: where its requests go; None: nowhere, it computes in this process.
+        price: what its price is looked up by; None: it has none (the machine is the user's own).
+        hear: called by the backend with what a server says of its rate limits; set by the facade.
         keeps: whether its completions are worth storing (False where asking again is free and exact).
         by_instance: whether the instance decides the answer instead of the messages (recorded answers).
-        parallel: how many requests are worth having in flight.
+        parallel: how many requests are worth having in flight; of one that is not in this process the most
+            that are ever tried, the number that its server bears is found out.
         requires: modules it imports when opened, each with the extra of pmbench that brings it.
     """
 
@@ -63,7 +119,11 @@ class Backend(ABC):
     options: ClassVar[type[BackendOptions]] = BackendOptions
     requires: ClassVar[Mapping[str, str]] = {}
     offers: frozenset[str] = frozenset({"chat"})
-    local: bool = True
+    features: frozenset[str] = frozenset()
+    local: bool = False
+    endpoint: Endpoint | None = None
+    price: Price | None = None
+    hear: Callable[[Limits], None] = staticmethod(lambda _limits: None)
     keeps: bool = True
     by_instance: bool = False
     parallel: int = 1
@@ -93,6 +153,14 @@ class Backend(ABC):
     def read_as_numbers(self, ids: Iterable[str]) -> dict[str, str]:
         """For recorded answers: ids that stand there as another text of the same number, with that text."""
         return {}
+
+    def account(self) -> str:
+        """Whose rate limits its requests count towards: equal for backends that share them. No key in clear."""
+        return f"{self.name}:{self.spec.target}"
+
+    def seconds(self, request: Request) -> float | None:
+        """Seconds that one attempt may take; None: as long as it takes, or as the caller likes."""
+        return None
 
     async def open(self) -> None:  # noqa: B027 - many backends have nothing to open
         """Load or connect. Called once, before the first request that the store cannot answer."""

@@ -26,6 +26,7 @@ class Flaky(Backend):
     """Takes one entry of the plan for each request: an exception to raise or an answer; then it echoes."""
 
     name: ClassVar[str] = "flaky"
+    local = True
 
     def __init__(self, plan: Iterable[Any] = (), *, identity: Mapping[str, str] | None = None) -> None:
         super().__init__(parse_spec("flaky:test"), BackendOptions())

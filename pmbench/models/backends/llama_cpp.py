@@ -10,7 +10,6 @@ answer; so reuse is off with one slot and on with several, where the order of ar
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import importlib.metadata
 import os
 import re
@@ -19,8 +18,6 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, ClassVar, Literal
-
-import msgspec
 
 from pmbench.core.digest import digest_bytes
 from pmbench.core.errors import ConfigError, ModelUnavailable, RequestFailed
@@ -90,6 +87,8 @@ class LlamaCpp(Backend):
     options: ClassVar[type[BackendOptions]] = LlamaCppOptions
     requires: ClassVar[Mapping[str, str]] = {"xllamacpp": "embedded"}
     offers = frozenset({"chat", "choose"})
+    features = frozenset({"temperature", "seed", "stop", "schema", "logprobs", "thinking", "prefix"})
+    local = True
 
     def __init__(self, spec: ModelSpec, options: BackendOptions) -> None:
         super().__init__(spec, options)
@@ -202,7 +201,7 @@ class LlamaCpp(Backend):
             "messages": [dict(message) for message in request.messages],
             "temperature": request.temperature,
             "samplers": ["temperature"],
-            "seed": _seed(request),
+            "seed": request.engine_seed,
             "cache_prompt": self.reuse,
         }
         if self._options.thinking != "auto":
@@ -330,12 +329,6 @@ def shards(path: Path) -> list[Path]:
         return [path]
     stem, count = match[1], match[2]
     return [path.with_name(f"{stem}-{n:05d}-of-{count}.gguf") for n in range(1, int(count) + 1)]
-
-
-def _seed(request: Request) -> int:
-    """A seed of 32 bits for this sample and attempt: samples of one instance differ, runs do not."""
-    text = msgspec.json.encode((request.seed, request.sample, request.attempt))
-    return int.from_bytes(hashlib.sha256(text).digest()[:4]) & 0x7FFFFFFF
 
 
 def _engine() -> Any:

@@ -16,6 +16,8 @@ from pmbench.models.backend import Backend, Request
 
 class Parrot(Backend):
     name = "parrot"
+    local = True
+    features = frozenset({"temperature", "seed"})
     parallel = 4
 
     def unavailable(self) -> str:
