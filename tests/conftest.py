@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
+
+# The loopback server of the vendors' protocols, its package and its fixtures, from wherever pytest is started.
+sys.path.insert(0, str(Path(__file__).resolve().parent / "servers"))
+
+from server_fixture import llm_server, llm_servers, one_llm_server, plain_environment
+
+__all__ = ["llm_server", "llm_servers", "models", "one_llm_server", "plain_environment"]
 
 EMBEDDED_MODELS = ("smollm2-135m", "all-minilm-l6-v2")
 

@@ -216,17 +216,12 @@ def _print_plan(plan: Plan, notes: Sequence[str], *, dry_run: bool) -> None:
         *(f"note      {note}" for note in notes),
     ]
     if dry_run:
-        estimate = plan.estimate()
-        lines.append(f"requests  {_range(estimate.model)} to the model, {_range(estimate.judges)} to judges")
-        lines.append(
-            f"tokens    about {estimate.prompt_tokens} of input text (four characters a token), prompts not counted"
-        )
+        from pmbench.cli.estimates import estimate_lines
+        from pmbench.running.estimating import estimate
+
         lines.append(f"samples   {request.samples} per instance")
+        lines += estimate_lines(estimate(plan))
     click.echo("\n".join(lines), err=not dry_run)
-
-
-def _range(ends: tuple[int, int]) -> str:
-    return str(ends[0]) if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"
 
 
 def _carry_out(plan: Plan, *, quiet: bool) -> Outcome:
@@ -265,7 +260,8 @@ def _print_outcome(
 
 def _print_what_next(console: Console, outcome: Outcome, to_mend: str) -> None:
     if outcome.results.counts.pending:
-        console.print("To go on, give the same command again.", markup=False)
+        to_go_on = outcome.to_go_on or "To go on, give the same command again"
+        console.print(f"{to_go_on}.", markup=False, soft_wrap=True)
     elif outcome.results.status == "incomplete":
         lost = outcome.results.counts
         what = to_mend if lost.failed else RETRY

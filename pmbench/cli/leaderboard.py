@@ -122,6 +122,7 @@ def _print(board: Leaderboard) -> None:
         if absent:
             titles = "; ".join(group.title for group in absent)
             _print_lines(["", f"No system here has the numbers of these tables: {titles}."])
+        _print_cost(table)
         _print_lines([""])
     if board.tables and (board.others or board.groups):
         _print_lines(["-o FILE writes all metrics, each with its interval (-o - shows them here)."])
@@ -192,6 +193,23 @@ def _print_group(board: Leaderboard, group: GroupHead, table: Table) -> None:
         of_strategies, of_rows = reference.nearest_strategies.values(), reference.nearest.values()
         marked = any(of_strategies) if table.strategies else any(of_rows)
         _print_lines([f"* nearest to {group.reference}"] * marked + [f"- {note}" for note in reference.notes])
+
+
+def _print_cost(table: Table) -> None:
+    """What answers cost and how long they took, where that is known of any system."""
+    from pmbench.leaderboard.took import cost_columns, cost_notes
+
+    columns = cost_columns(table.rows)
+    if not columns:
+        return
+    rows = [
+        [str(row.number), row.model, row.strategy, *(cells[place] for _, cells in columns)]
+        for place, row in enumerate(table.rows)
+    ]
+    _print_lines([""])
+    _print_title("Cost and time")
+    _print_blocks(["", "system", "strategy"], [title for title, _ in columns], rows)
+    _print_lines(f"- {note}" for note in cost_notes(table.rows))
 
 
 def _heading(head: MetricHead) -> str:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import click
 
 TASK = click.option("-t", "--task", required=True, help="Name of the task; see: pmbench tasks.")
@@ -42,6 +45,29 @@ LIMIT = click.option("-n", "--limit", type=int, help="Only the first N instances
 MAX_MISSING = click.option(
     "--max-missing", type=float, default=0.01, show_default=True, help="Share that may stay without a score."
 )
+ALLOW_REMOTE = click.option(
+    "--allow-remote",
+    is_flag=True,
+    help="Let deidentified data be sent to a remote model. Recorded in the run.",
+)
+CONCURRENCY = click.option(
+    "--concurrency", type=int, metavar="N", help="Most requests in flight. Default: what the server bears."
+)
+REQUESTS_PER_MINUTE = click.option(
+    "--requests-per-minute", type=float, metavar="N", help="Send no more than these to a server."
+)
+TOKENS_PER_MINUTE = click.option(
+    "--tokens-per-minute", type=float, metavar="N", help="The same in tokens of prompts and answers' limits."
+)
+MAX_REQUESTS = click.option(
+    "--max-requests", type=int, metavar="N", help="Stop the run, to be gone on with, after so many requests."
+)
+MAX_COST = click.option(
+    "--max-cost",
+    type=float,
+    metavar="DOLLARS",
+    help="Stop the run, to be gone on with, before it costs more.",
+)
 RETRY_FAILED = click.option(
     "--retry-failed", is_flag=True, help="Try again what failed after all its retries."
 )
@@ -54,3 +80,11 @@ JSON = click.option(
     "--json", "json_file", help="Also write the results as JSON to this file (- for standard output)."
 )
 QUIET = click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
+
+
+def served(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options of commands that may ask a server."""
+    options = (ALLOW_REMOTE, CONCURRENCY, REQUESTS_PER_MINUTE, TOKENS_PER_MINUTE, MAX_REQUESTS, MAX_COST)
+    for option in reversed(options):
+        command = option(command)
+    return command

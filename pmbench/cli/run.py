@@ -29,6 +29,7 @@ from pmbench.cli import options
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of sampling.")
 @click.option("--max-tokens", type=int, help="Most tokens of an answer, instead of the strategy's own limit.")
 @click.option("--temperature", type=float, help="Temperature, instead of the strategy's own.")
+@options.served
 @options.MAX_MISSING
 @options.RETRY_FAILED
 @options.FRESH

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 @options.LABEL
 @options.EMBEDDER
 @options.LIMIT
+@options.served
 @options.MAX_MISSING
 @options.RETRY_FAILED
 @options.FRESH

@@ -179,14 +179,27 @@ def counts_line(results: Results) -> str:
 
 
 def usage_lines(usage: Mapping[str, UsageTotal]) -> Iterable[str]:
-    """Calls, tokens and money of the model and of judges; nothing of recorded answers, which took none."""
+    """Calls, tokens, time and money of the model and of judges; nothing of recorded answers, which took none."""
     for who, total in usage.items():
         if total.prompt_tokens or total.completion_tokens:
-            priced = "" if total.unpriced else f", ${total.cost:.4f}"
+            each = "response" if who == "model" else "score"
+            times = (
+                f", median {total.latency_median:.2f} s and 95th percentile {total.latency_p95:.2f} s of a {each}"
+                if total.latency_median is not None and total.latency_p95 is not None
+                else ""
+            )
             yield (
                 f"{who}: {total.calls} calls, {total.prompt_tokens} prompt and "
-                f"{total.completion_tokens} completion tokens, {total.seconds:.1f} s{priced}"
+                f"{total.completion_tokens} completion tokens, {total.seconds:.1f} s{times}{_priced(total)}"
             )
+
+
+def _priced(total: UsageTotal) -> str:
+    """What the calls cost; nothing where none has a known price, as of models on this machine."""
+    if not total.unpriced:
+        return f", ${total.cost:.4f}"
+    known = total.calls - total.unpriced
+    return f", ${total.cost:.4f} and {total.unpriced} calls of unknown price" if known > 0 else ""
 
 
 def print_markdown(text: str) -> None:

@@ -114,8 +114,16 @@ class RequestFailed(Exception):
 class Halted(Exception):
     """No further request can be sent now: a budget is used up, a server fails all the time, a job is under way.
 
-    The run stops cleanly, incomplete; the same command goes on with it.
+    The run stops cleanly, incomplete, and can be gone on with.
+
+    Args:
+        why: in words, without a full stop.
+        to_go_on: what to do to go on with the run.
     """
+
+    def __init__(self, why: str, *, to_go_on: str = "To go on, give the same command again") -> None:
+        super().__init__(why)
+        self.why, self.to_go_on = why, to_go_on
 
 
 class Unscored(Exception):

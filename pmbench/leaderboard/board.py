@@ -19,6 +19,7 @@ from pmbench.leaderboard.comparing import KeptColumns, against_first, intervals,
 from pmbench.leaderboard.groups import group_heads, metric_heads, references
 from pmbench.leaderboard.notes import notes
 from pmbench.leaderboard.table import Comparison, Leaderboard, Measure, Resampling, SystemRow, Table
+from pmbench.leaderboard.took import took
 from pmbench.leaderboard.wording import failures, interval, shown
 from pmbench.running.columns import ScoreColumns
 from pmbench.running.records import MetricResult
@@ -220,6 +221,7 @@ def _row(
         counts=results.counts,
         failures=failures(results.counts),
         judges=results.judges,
+        took=took(results),
     )
 
 

@@ -11,6 +11,7 @@ from pmbench.leaderboard.escaping import code, escape
 from pmbench.leaderboard.groups import by_presence
 from pmbench.leaderboard.markdown_reported import reported_section
 from pmbench.leaderboard.markdown_tables import (
+    cost_section,
     group_section,
     main_table,
     other_tables,
@@ -76,6 +77,7 @@ def _table(board: Leaderboard, table: Table, number: int) -> Iterator[str]:
     if absent:
         titles = "; ".join(group.title for group in absent)
         yield from ("", f"No system here has the numbers of these tables: {escape(titles)}.")
+    yield from cost_section(table)
 
 
 def _compared(table: Table) -> str:

@@ -14,6 +14,7 @@ from pmbench.leaderboard.table import (
     SystemRow,
     Table,
 )
+from pmbench.leaderboard.took import cost_columns, cost_notes
 from pmbench.leaderboard.wording import DASH, blocks, judges_text
 
 LEFT, RIGHT = ":---", "---:"
@@ -113,6 +114,20 @@ def _group_strategies(heads: Sequence[MetricHead], group: GroupHead, table: Tabl
         marks = [one.strategy in near.get(head.name, ()) for head in heads]
         texts = [number_cell(one.spreads[head.name].text) for head in heads]
         yield row([code(one.strategy), *map(_bold, texts, marks)])
+
+
+def cost_section(table: Table) -> Iterator[str]:
+    """What answers cost and how long they took; nothing where neither is known of any system."""
+    columns = cost_columns(table.rows)
+    if not columns:
+        return
+    yield from ("", "### Cost and time", "")
+    yield row(["#", "System", "Strategy", *(escape(title) for title, _ in columns)])
+    yield row([RIGHT, LEFT, LEFT, *[RIGHT] * len(columns)])
+    for place, one in enumerate(table.rows):
+        yield row([*_system(one), *(number_cell(cells[place]) for _, cells in columns)])
+    yield ""
+    yield from (f"- {escape(note)}" for note in cost_notes(table.rows))
 
 
 def strategy_section(board: Leaderboard, table: Table) -> Iterator[str]:

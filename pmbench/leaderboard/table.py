@@ -184,6 +184,37 @@ class Comparison(msgspec.Struct, frozen=True):
         return f"{self.number} {self.interval}".rstrip()
 
 
+class Sum(msgspec.Struct, frozen=True):
+    """A sum of money.
+
+    Attributes:
+        dollars: US dollars; None where no price is known.
+        whole: False where the price of some calls is not known: it was more.
+        text: as shown, `1.25` or `≥ 1.25`.
+    """
+
+    dollars: float | None
+    whole: bool
+    text: str
+
+
+class Took(msgspec.Struct, frozen=True):
+    """What the answers of a system cost and how long one took.
+
+    Attributes:
+        cost, judges: of the model and of the judges for 1,000 instances.
+        median, p95: seconds of one response, median and 95th percentile; None where none was measured.
+        median_text, p95_text: the same as shown.
+    """
+
+    cost: Sum
+    judges: Sum
+    median: float | None
+    p95: float | None
+    median_text: str
+    p95_text: str
+
+
 class SystemRow(msgspec.Struct, frozen=True):
     """One system: a model used by a strategy.
 
@@ -197,6 +228,7 @@ class SystemRow(msgspec.Struct, frozen=True):
         against: the comparison with the best; None for the best itself.
         counts: what became of every instance; failures: the same in words.
         judges: by role.
+        took: cost and time.
     """
 
     number: int
@@ -213,6 +245,7 @@ class SystemRow(msgspec.Struct, frozen=True):
     counts: Counts
     failures: str
     judges: dict[str, str]
+    took: Took
 
 
 class Table(msgspec.Struct, frozen=True):

@@ -23,7 +23,7 @@ from pmbench.models.presets import EMBEDDED, Preset, find_preset, presets
 from pmbench.models.spec import ModelSpec, parse_spec
 
 if TYPE_CHECKING:
-    from pmbench.models.facade import FacadeModel, Sampling
+    from pmbench.models.facade import FacadeModel, Sampling, Traffic
     from pmbench.models.store import CompletionStore
 
 Columns = Callable[[str], Mapping[str, str]]
@@ -89,19 +89,46 @@ def open_model(
         UnknownName, ConfigError: the name or an option is wrong, or the sampling is out of bounds.
         MissingExtra, ModelUnavailable: it cannot run here; the message says what to do.
     """
-    from pmbench.models.facade import FacadeModel, Sampling
+    return open_backend(name, backend_for(name, columns), store=store, sampling=sampling)
+
+
+def open_backend(
+    name: str,
+    backend: Backend,
+    *,
+    store: CompletionStore,
+    sampling: Sampling | None = None,
+    traffic: Traffic | None = None,
+) -> FacadeModel:
+    """A model over a backend that was made already; see `open_model`.
+
+    Args:
+        name: as the user gave it.
+        backend: of `backend_for`.
+        store: where answers are kept and looked up.
+        sampling: the run's own sampling.
+        traffic: what bounds its requests.
+
+    Raises:
+        ConfigError: the sampling is out of bounds.
+        MissingExtra, ModelUnavailable: it cannot run here; the message says what to do.
+    """
+    from pmbench.models.facade import FacadeModel, Sampling, Traffic
 
     if sampling is not None:
         sampling.check()
-
-    backend = backend_for(name, columns)
     missing = backend.missing_extra()
     if missing is not None:
         raise missing
     reason = _unavailable(name, backend)
     if reason:
         raise ModelUnavailable(reason)
-    return FacadeModel(name, backend, store, sampling=sampling or Sampling())
+    return FacadeModel(name, backend, store, sampling=sampling or Sampling(), traffic=traffic or Traffic())
+
+
+def is_embedded(name: str) -> bool:
+    """Whether a name stands for an embedder of this package rather than for a model with a backend."""
+    return name == EMBEDDED or resolve(name).backend == EMBEDDED
 
 
 def availability(name: str) -> tuple[str, str]:

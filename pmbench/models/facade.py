@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import math
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -14,15 +13,14 @@ import msgspec
 from pmbench.core.digest import digest
 from pmbench.core.errors import ModelUnavailable, RequestFailed, UserError
 from pmbench.core.model import Choice, Completion, Message
-from pmbench.models.answers import accept, choice_from, is_blank, valid_choice
+from pmbench.models.asking import REMOTE_SECONDS, Asker, Traffic
 from pmbench.models.backend import Backend, Request
 from pmbench.models.calls import Call, answered, tracked, tracking
 from pmbench.models.flights import Flight, Flights, OpenOnce
 from pmbench.models.foreign import is_backends_own, told, type_and_place
-from pmbench.models.patience import Patience, insist
-from pmbench.models.received import decoded, encoded, paid, received, whole_text
+from pmbench.models.patience import Patience
+from pmbench.models.received import decoded, encoded, whole_text
 from pmbench.models.sampling import Sampling
-from pmbench.models.scheduler import Gate
 from pmbench.models.spec import ModelSpec
 from pmbench.models.store import CompletionStore
 
@@ -30,21 +28,19 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Call", "FacadeModel", "Sampling", "tracking"]
+__all__ = ["Call", "FacadeModel", "Sampling", "Traffic", "tracking"]
 
 _LOG = logging.getLogger(__name__)
 
 A = TypeVar("A", Completion, Choice, float)
-S = TypeVar("S", Completion, Choice)
 
 CHOICE_TOKENS = 16
 """Most tokens of the answer where a backend without log-probabilities is asked to choose."""
 
-REMOTE_SECONDS = 600.0
-"""How long one attempt at a remote backend may take. A local one takes the time it needs."""
+LANDING_SECONDS = 60.0
+"""How long answers that nobody waits for any more, but that cost something, are waited for."""
 
-
-AS_ASKED = Sampling()
+AS_ASKED, FREELY = Sampling(), Traffic()
 
 
 class FacadeModel:
@@ -61,13 +57,13 @@ class FacadeModel:
         backend: what talks to the model.
         store: where its answers are kept.
         sampling: the run's own, in place of what is asked for.
+        traffic: what bounds its requests.
         patience: bounds of each request; by default an attempt at a remote backend is bounded in time.
         sleep: how to wait between attempts.
 
     Attributes:
         asked: calls in this process.
         answered_from_store: how many of them no request was sent for.
-        requests: requests sent, retries included.
         unreadable: keys of rows of the store that were passed over because they cannot be read.
         round: raised to ask anew what the store already has an answer to; the earlier answers stay.
     """
@@ -79,15 +75,15 @@ class FacadeModel:
         store: CompletionStore,
         *,
         sampling: Sampling = AS_ASKED,
+        traffic: Traffic = FREELY,
         patience: Patience | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self.name, self.backend, self.store, self.sampling = name, backend, store, sampling
-        self.patience = patience or Patience(each=None if backend.local else REMOTE_SECONDS)
-        self.asked = self.answered_from_store = self.requests = self.round = 0
+        patience = patience or Patience(each=None if backend.local else REMOTE_SECONDS)
+        self._asker = Asker(name, backend, traffic=traffic, patience=patience, sleep=sleep)
+        self.asked = self.answered_from_store = self.round = 0
         self.unreadable: set[str] = set()
-        self._sleep = sleep
-        self._gate = Gate(backend.parallel)
         self._flights = Flights()
         self._opened = OpenOnce(self._open)
         self._identity: dict[str, str] | None = None
@@ -105,7 +101,17 @@ class FacadeModel:
     @property
     def parallel(self) -> int:
         """How many requests are worth having in flight."""
-        return self.backend.parallel
+        return self._asker.most
+
+    @property
+    def requests(self) -> int:
+        """Requests sent, retries included."""
+        return self._asker.requests
+
+    @property
+    def patience(self) -> Patience:
+        """Bounds of each request."""
+        return self._asker.patience
 
     @property
     def offers(self) -> frozenset[str]:
@@ -150,44 +156,44 @@ class FacadeModel:
             schema=schema,
             attempt=attempt,
         )
-        return await self._answer("chat", request, self._ask_chat, Completion)
+        return await self._answer("chat", request, self._asker.chat, Completion)
 
     async def choose(self, messages: Sequence[Message], options: Sequence[str]) -> Choice:
         """See `Model.choose`. A backend that only chats answers in words; see `choice_from`."""
         by_words = "choose" not in self.backend.offers and "chat" in self.backend.offers
         tokens = CHOICE_TOKENS if self.sampling.max_tokens is None else self.sampling.max_tokens
         request = self._request(messages, options=tuple(options), max_tokens=tokens if by_words else 1)
-        ask = self._ask_choice_in_words if by_words else self._ask_choice
+        ask = self._asker.choose_in_words if by_words else self._asker.choose
         return await self._answer("choose", request, ask, Choice)
 
     async def reward(self, messages: Sequence[Message]) -> float:
         """See `Model.reward`."""
         # Neither sampling nor the number of the sample changes what a reward model says.
         request = Request(tuple(message.copy() for message in messages), instance=tracked().instance)
-        return await self._answer("reward", request, self._ask_reward, float)
+        return await self._answer("reward", request, self._asker.reward, float)
 
     async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """See `Model.embed`. Vectors are not stored."""
         self.asked += 1
         flight: Flight[Any] = Flight()
-
-        async def ask() -> NDArray[np.float32]:
-            self.requests += 1
-            return await self.backend.embed(texts)
-
         began = time.perf_counter()
         try:
             await self._opened()
-            async with self._gate:
-                vectors = await insist(ask, self.patience, retried=flight.retried, sleep=self._sleep)
+            vectors = await self._asker.embed(texts, flight)
         except RequestFailed as error:
             tracked().calls.append(Call("embed", retries=flight.retries, failure=error.kind))
             raise
         tracked().calls.append(Call("embed", latency=time.perf_counter() - began, retries=flight.retries))
         return vectors
 
-    async def close(self) -> None:
-        """End what is under way and let go of the backend. A later request opens it again."""
+    async def close(self, *, wait: bool = False) -> None:
+        """End what is under way and let go of the backend. A later request opens it again.
+
+        Args:
+            wait: for what is under way, as long as that is no hung connection: it has been paid for.
+        """
+        if wait:
+            await self._flights.land(LANDING_SECONDS)
         await self._flights.give_up()
         if not await self._opened.forget():
             return
@@ -259,9 +265,7 @@ class FacadeModel:
     ) -> A:
         """Ask the backend; the answer is on disk when this returns."""
         await self._opened()
-        async with self._gate:
-            answer = await insist(ask, self.patience, retried=flight.retried, sleep=self._sleep)
-        answer = _with_spent(answer, flight)
+        answer = _with_spent(await ask(), flight)
         if not self.backend.keeps:
             return answer
         about = {"model": whole_text(self.name), "kind": kind}
@@ -285,63 +289,6 @@ class FacadeModel:
             self.unreadable.add(key)
             key = digest({"in place of": key})
         return key, None
-
-    async def _ask_chat(self, request: Request, flight: Flight[Any]) -> Completion:
-        completion = await self._completion(request, flight)
-        # Recorded answers are exact: an empty one is meant so.
-        if is_blank(completion) and self.backend.keeps and not flight.was_blank:
-            flight.was_blank = True
-            flight.spend(completion.usage, completion.cost)
-            flight.retried()
-            completion = await self._completion(request, flight)
-        return completion
-
-    async def _completion(self, request: Request, flight: Flight[Any]) -> Completion:
-        self.requests += 1
-        began = time.perf_counter()
-        completion = self._received(await self.backend.chat(request), Completion, flight)
-        if self.backend.keeps and not completion.latency:
-            completion = msgspec.structs.replace(completion, latency=time.perf_counter() - began)
-        try:
-            return accept(completion)
-        except RequestFailed:
-            flight.spend(completion.usage, completion.cost)
-            raise
-
-    def _received(self, answer: object, shape: type[S], flight: Flight[Any]) -> S:
-        try:
-            return received(answer, shape)
-        except RequestFailed:
-            flight.spend(*paid(answer))
-            raise
-
-    async def _ask_choice(self, request: Request, flight: Flight[Choice]) -> Choice:
-        self.requests += 1
-        began = time.perf_counter()
-        choice = self._received(await self.backend.choose(request), Choice, flight)
-        try:
-            choice = valid_choice(choice, request.options)
-        except RequestFailed:
-            flight.spend(choice.usage, choice.cost)
-            raise
-        if self.backend.keeps and not choice.latency:
-            choice = msgspec.structs.replace(choice, latency=time.perf_counter() - began)
-        return choice
-
-    async def _ask_choice_in_words(self, request: Request, flight: Flight[Choice]) -> Choice:
-        completion = await self._ask_chat(msgspec.structs.replace(request, options=()), flight)
-        try:
-            return choice_from(completion, request.options)
-        except RequestFailed:
-            flight.spend(completion.usage, completion.cost)
-            raise
-
-    async def _ask_reward(self, request: Request, flight: Flight[float]) -> float:
-        self.requests += 1
-        reward = float(await self.backend.reward(request))
-        if not math.isfinite(reward):
-            raise RequestFailed("not-a-number", "the reward is not a finite number")
-        return reward
 
     async def _open(self) -> None:
         task = asyncio.current_task()

@@ -75,6 +75,12 @@ class Flights:
             flight.waiters -= 1
         return answer
 
+    async def land(self, seconds: float) -> None:
+        """Wait until all that is under way is over, but no longer than so many seconds."""
+        tasks = [flight.task for flight in self._by_key.values()]
+        if tasks:
+            await asyncio.wait(tasks, timeout=seconds)
+
     async def give_up(self) -> None:
         """Cancel all that is under way and wait until it is over."""
         tasks = [flight.task for flight in self._by_key.values()]

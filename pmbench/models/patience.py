@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import random
+import time
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import msgspec
 
-from pmbench.core.errors import RequestFailed, UserError
+from pmbench.core.errors import Halted, RequestFailed, UserError
 from pmbench.models.foreign import FAULT, cleaned, is_backends_own
-
-if TYPE_CHECKING:
-    from tenacity import RetryCallState
+from pmbench.models.lane import PUSHED_BACK
 
 T = TypeVar("T")
 
@@ -22,15 +21,16 @@ class Patience(msgspec.Struct, frozen=True):
     """Bounds of one request.
 
     Attributes:
-        attempts: how often it is asked at most, if what went wrong may pass.
+        attempts: how often it is asked at most, if what went wrong may pass. Refusals for the rate or for overload
+            do not count: they say nothing against the request.
         first_wait, longest_wait: seconds before the second attempt, doubled each time, and their limit. Half
             of each wait is random, so that many requests refused together do not return together.
         total: seconds after which no further attempt starts; a server that asks for a longer wait is not
             waited for.
-        each: seconds that one attempt may take; None: as long as it takes.
+        each: seconds that one attempt may take where the backend does not say; None: as long as it takes.
     """
 
-    attempts: int = 5
+    attempts: int = 6
     first_wait: float = 1.0
     longest_wait: float = 60.0
     total: float = 900.0
@@ -59,36 +59,43 @@ async def insist(
         sleep: how to wait.
 
     Raises:
-        RequestFailed: the last failure, its kind one that may stand in results. An attempt that took too
-            long is a `timeout`; an exception that backends should not raise (whatever it is, but for Ctrl-C
-            and the cancellation of this very task) is a `backend-error` that names its type only, for its
-            text may quote the request.
-        UserError: as the backend raised it.
+        RequestFailed: the last failure, its kind one that may stand in results.
+        UserError, Halted: as they were raised.
     """
-    from tenacity import AsyncRetrying, retry_if_exception, stop_after_attempt, stop_before_delay
-
-    def wait(state: RetryCallState) -> float:
-        error = state.outcome.exception() if state.outcome else None
-        return patience.wait(state.attempt_number, getattr(error, "retry_after", None))
-
-    retrying = AsyncRetrying(
-        retry=retry_if_exception(lambda error: isinstance(error, RequestFailed) and error.retryable),
-        stop=stop_after_attempt(patience.attempts) | stop_before_delay(patience.total),
-        wait=wait,
-        before_sleep=lambda _state: retried(),
-        sleep=sleep,
-        reraise=True,
-    )
-    answer: T = await retrying(_attempt, ask, patience.each)
-    return answer
+    began = time.monotonic()
+    failed = refused = 0
+    while True:
+        try:
+            return await ask()
+        except RequestFailed as error:
+            refused += error.kind in PUSHED_BACK
+            failed += error.kind not in PUSHED_BACK
+            wait = patience.wait(failed + refused, error.retry_after)
+            spent = time.monotonic() - began
+            if not error.retryable or failed >= patience.attempts or spent + wait > patience.total:
+                raise
+        retried()
+        await sleep(wait)
 
 
-async def _attempt(ask: Callable[[], Awaitable[T]], seconds: float | None) -> T:
+async def attempt(ask: Callable[[], Awaitable[T]], seconds: float | None) -> T:
+    """Ask once.
+
+    Args:
+        ask: the backend's own code.
+        seconds: that it may take; None: as long as it takes.
+
+    Raises:
+        RequestFailed: of a kind that may stand in results. An attempt that took too long is a `timeout`; an
+            exception that backends should not raise (whatever it is, but for Ctrl-C and the cancellation of this
+            very task) is a `backend-error` that names its type only, for its text may quote the request.
+        UserError, Halted: as they were raised.
+    """
     task = asyncio.current_task()
     try:
         async with asyncio.timeout(seconds):
             return await ask()
-    except UserError:
+    except (UserError, Halted):
         raise
     except RequestFailed as error:
         raise cleaned(error) from error.__cause__

@@ -1,11 +1,10 @@
-"""What bounds and what gathers the requests that are in flight."""
+"""What gathers requests that are in flight into batches."""
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
-from types import TracebackType
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
@@ -13,34 +12,6 @@ R = TypeVar("R")
 
 QUIET_TURNS = 2
 """Turns of the event loop without a new item after which a batch that is not full goes out."""
-
-
-class Gate:
-    """Lets so many requests through at once, the others in the order in which they came.
-
-    The order matters to local engines: requests with a common beginning that follow one another find it in
-    the engine's cache. A gate may be used in one event loop after another, not in two at the same time.
-
-    Args:
-        parallel: how many may be inside; less than one counts as one.
-    """
-
-    def __init__(self, parallel: int) -> None:
-        self.parallel = max(1, parallel)
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._places = asyncio.Semaphore(self.parallel)
-
-    async def __aenter__(self) -> None:
-        loop = asyncio.get_running_loop()
-        if loop is not self._loop:
-            # A semaphore belongs to the loop it first waited in.
-            self._loop, self._places = loop, asyncio.Semaphore(self.parallel)
-        await self._places.acquire()
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._places.release()
 
 
 class _Caller(Generic[R]):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from pmbench.core.instance import Instance
 from pmbench.core.metric import Metric
+from pmbench.core.model import Usage
 from pmbench.running.columns import ScoreColumns
 from pmbench.running.plan import Plan
 from pmbench.running.records import (
@@ -37,13 +38,21 @@ def aggregate(
     scores: Mapping[Key, ScoreRecord],
     *,
     interrupted: bool = False,
+    stopped: str = "",
 ) -> Results:
-    """Results of a run as far as it has come."""
+    """Results of a run as far as it has come.
+
+    Args:
+        plan: the run.
+        responses, scores: what is there.
+        interrupted: whether the user stopped it.
+        stopped: why no further request could be sent; empty if it came to its end.
+    """
     keys = [(instance.id, k) for instance in plan.chosen for k in range(plan.request.samples)]
     answered = [responses[key] for key in keys if key in responses]
     scored = [scores[key] for key in keys if key in scores and _is_of(responses.get(key), scores[key])]
     counts = _count(plan, len(keys), answered, scored)
-    status, reason = _status(counts, plan.request.max_missing, interrupted)
+    status, reason = _status(counts, plan.request.max_missing, interrupted, stopped)
     done = Counter([r.id for r in answered if r.status == "failed"] + [record.id for record in scored])
     good = [record for record in scored if record.status == "ok"]
     metrics, clusters = measure(plan.task.metrics, good, done)
@@ -64,7 +73,7 @@ def aggregate(
         metrics=metrics,
         counts=counts,
         slices=_slices(plan, good, done),
-        usage={"model": _usage(answered), "judges": _usage(scored)},
+        usage={"model": usage_of(answered), "judges": usage_of(scored)},
         statistics=Statistics(clusters=clusters),
         finished_at=datetime.now(UTC).isoformat(timespec="seconds"),
     )
@@ -182,9 +191,9 @@ def _count(
     )
 
 
-def _status(counts: Counts, max_missing: float, interrupted: bool) -> tuple[Status, str]:
+def _status(counts: Counts, max_missing: float, interrupted: bool, stopped: str) -> tuple[Status, str]:
     if interrupted or counts.pending:
-        why = "interrupted" if interrupted else "work is left"
+        why = "interrupted" if interrupted else stopped or "work is left"
         return "incomplete", f"{why}: {counts.pending} of {counts.samples} not done"
     lost = counts.failed + counts.missing
     if not lost:
@@ -195,7 +204,8 @@ def _status(counts: Counts, max_missing: float, interrupted: bool) -> tuple[Stat
     return "complete-with-missing", told
 
 
-def _usage(records: Sequence[ResponseRecord] | Sequence[ScoreRecord]) -> UsageTotal:
+def usage_of(records: Sequence[ResponseRecord] | Sequence[ScoreRecord]) -> UsageTotal:
+    """What the calls for responses, or for scores, took, added up, and how long one of them took."""
     total = UsageTotal()
     for record in records:
         total.calls += record.calls
@@ -203,10 +213,40 @@ def _usage(records: Sequence[ResponseRecord] | Sequence[ScoreRecord]) -> UsageTo
         total.completion_tokens += record.usage.completion_tokens
         total.cached_tokens += record.usage.cached_tokens
         total.reasoning_tokens += record.usage.reasoning_tokens
+        total.written_tokens += record.usage.written_tokens
         total.seconds = round(total.seconds + record.seconds, 4)
         total.cost += record.cost or 0.0
-        total.unpriced += record.calls if record.cost is None else 0
+        total.unpriced += record.calls if _is_unpriced(record) else 0
+    # Of a failed response only those calls have a latency that were answered: that is no time of a response.
+    times = sorted(record.seconds for record in records if record.seconds > 0 and record.status != "failed")
+    total.latency_median, total.latency_p95 = percentile(times, 50), percentile(times, 95)
     return total
+
+
+def percentile(values: Sequence[float], share: float) -> float | None:
+    """The percentile of sorted values, between two of them in proportion (type 7 of Hyndman and Fan, 1996).
+
+    Args:
+        values: in rising order.
+        share: from 0 to 100.
+
+    Returns:
+        None where there are no values.
+    """
+    if not values:
+        return None
+    place = (len(values) - 1) * share / 100
+    below = min(int(place), len(values) - 1)
+    above = min(below + 1, len(values) - 1)
+    return round(values[below] + (values[above] - values[below]) * (place - below), 4)
+
+
+def _is_unpriced(record: ResponseRecord | ScoreRecord) -> bool:
+    """Whether its calls may have cost something that is not known.
+
+    A response that failed before a server counted a token has cost nothing that anybody knows of.
+    """
+    return record.cost is None and not (record.status == "failed" and record.usage == Usage())
 
 
 def _number(value: float) -> float | None:

@@ -114,6 +114,8 @@ def _write(plan: Plan, number: int) -> RunRecord:
             instances=len(dataset.instances),
         ),
         round=number,
+        remote=plan.remote,
+        allow_remote=request.allow_remote,
         command=list(request.command),
         environment=environment(),
         created_at=datetime.now(UTC).isoformat(timespec="seconds"),

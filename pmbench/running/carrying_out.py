@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import signal
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
@@ -20,6 +22,7 @@ from pmbench.running.plan import Plan
 from pmbench.running.progress import Progress
 from pmbench.running.records import Counts, ResponseRecord, Results, ScoreRecord
 from pmbench.running.responding import Key, respond
+from pmbench.running.workers import Stop
 
 RESULTS, SCORING = "results.json", "scoring.json"
 
@@ -31,6 +34,7 @@ class Outcome:
     Attributes:
         results: as in `results.json`.
         interrupted: whether it was stopped by the user.
+        to_go_on: what to do to go on, where no further request could be sent.
         asked: requests that this process made to models and judges, retries included (recorded answers are
             not asked for); stored: answers taken from the store.
         kept: whether `results.json` keeps the results of more instances, made before.
@@ -41,6 +45,7 @@ class Outcome:
 
     results: Results
     interrupted: bool
+    to_go_on: str
     asked: int
     stored: int
     kept: bool
@@ -74,24 +79,27 @@ async def _phases(plan: Plan, progress: Progress) -> Outcome:
     }
     scores: dict[Key, ScoreRecord] = stored_scores(plan)
     store = Opened(plan.store.path)
-    interrupted = False
+    interrupted, stop = False, Stop()
     _interruptible()
     try:
-        await respond(plan, responses, progress)
-        await plan.model.close()
-        await score(plan, responses, scores, progress)
+        plan.budget.spent(*_spent(responses.values(), scores.values()))
+        await respond(plan, responses, progress, stop)
+        await plan.model.close(wait=bool(stop.reason))
+        # A judge that costs nothing can still score what is there.
+        await score(plan, responses, scores, progress, stop)
     except asyncio.CancelledError:
         # The user's Ctrl-C; what is on disk is counted and shown.
         interrupted = True
     finally:
         await plan.close()
     store.check()
-    results = aggregate(plan, responses, scores, interrupted=interrupted)
+    results = aggregate(plan, responses, scores, interrupted=interrupted, stopped=stop.reason)
     models = plan.models
     kept = _write_results(plan, results)
     return Outcome(
         results=results,
         interrupted=interrupted,
+        to_go_on=stop.to_go_on,
         asked=sum(model.requests for model in models if model.backend.keeps),
         stored=sum(model.answered_from_store for model in models),
         kept=kept,
@@ -99,6 +107,15 @@ async def _phases(plan: Plan, progress: Progress) -> Outcome:
         cut=plan.embedder.truncated if plan.embedder else 0,
         folder=plan.folder.scores(plan.scoring_digest),
     )
+
+
+def _spent(*records: Iterable[ResponseRecord | ScoreRecord]) -> tuple[int, float]:
+    """Requests and US dollars that a run has taken, as its records tell."""
+    requests, cost = 0, 0.0
+    for record in itertools.chain(*records):
+        requests += record.calls + (record.retries if isinstance(record, ResponseRecord) else 0)
+        cost += record.cost or 0.0
+    return requests, cost
 
 
 def _interruptible() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,7 @@ def check_request(request: RunRequest) -> None:
         ("--temperature", "from 0 to 10", request.temperature is None or 0 <= request.temperature <= 10),
         ("--max-missing", "from 0 to 1", 0 <= request.max_missing <= 1),
         ("--seed", "from 0 to 2147483647", 0 <= request.seed < 2**31),
+        *_bounds(request),
     ]
     for option, needed, fine in checks:
         if not fine:
@@ -42,9 +44,20 @@ def check_request(request: RunRequest) -> None:
         )
 
 
+def _bounds(request: RunRequest) -> list[tuple[str, str, bool]]:
+    given = {
+        "--concurrency": request.concurrency,
+        "--requests-per-minute": request.requests_per_minute,
+        "--tokens-per-minute": request.tokens_per_minute,
+        "--max-requests": request.max_requests,
+        "--max-cost": request.max_cost,
+    }
+    return [(name, "above 0", value is None or 0 < value < math.inf) for name, value in given.items()]
+
+
 def check_needs(who: str, needs: frozenset[str], model: FacadeModel) -> None:
     """Raises ConfigError where a model does not offer what a strategy or judge needs."""
-    lacking = sorted(needs - model.offers)
+    lacking = sorted(needs - model.offers - model.backend.features)
     if lacking:
         raise ConfigError(
             f"the {who} needs a model that offers {', '.join(lacking)}; {model.name} does not",

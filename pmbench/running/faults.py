@@ -8,7 +8,8 @@ from pathlib import Path
 
 import msgspec
 
-from pmbench.core.errors import UserError
+from pmbench.core.errors import Halted, RequestFailed, Unscored, UserError
+from pmbench.core.names import safe_kind
 
 
 def is_ours(error: BaseException) -> bool:
@@ -19,7 +20,30 @@ def is_ours(error: BaseException) -> bool:
     if isinstance(error, asyncio.CancelledError):
         task = asyncio.current_task()
         return task is not None and task.cancelling() > 0
-    return isinstance(error, UserError | KeyboardInterrupt | GeneratorExit)
+    return isinstance(error, UserError | Halted | KeyboardInterrupt | GeneratorExit)
+
+
+def leading(error: BaseException) -> BaseException:
+    """Of a group of exceptions, as a task group raises one, the one that says what happened; else the exception.
+
+    What must go on comes first, then a failed request, then whatever stands first.
+    """
+    if not isinstance(error, BaseExceptionGroup):
+        return error
+    leaves = [leading(part) for part in error.exceptions]
+    ranked = [
+        *filter(is_ours, leaves),
+        *(leaf for leaf in leaves if isinstance(leaf, RequestFailed)),
+        *leaves,
+    ]
+    return ranked[0]
+
+
+def kind_of(error: BaseException, otherwise: str) -> str:
+    """The kind that is counted: a failure's own, if it may stand in results, else where the exception came from."""
+    if isinstance(error, RequestFailed | Unscored):
+        return safe_kind(error.kind, otherwise)
+    return fault(error)
 
 
 def fault(error: BaseException) -> str:

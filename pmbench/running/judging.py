@@ -6,18 +6,17 @@ import math
 
 import msgspec
 
-from pmbench.core.errors import RequestFailed, Unscored
+from pmbench.core.errors import Unscored
 from pmbench.core.instance import Instance, Response, Score
 from pmbench.core.metric import Metric
-from pmbench.core.names import safe_kind
 from pmbench.models.facade import tracking
-from pmbench.running.faults import check_writable, fault, is_ours
+from pmbench.running.faults import check_writable, is_ours, kind_of, leading
 from pmbench.running.folder import Appender, read_lines
 from pmbench.running.plan import Plan
 from pmbench.running.progress import Progress
 from pmbench.running.records import ResponseRecord, ScoreRecord
 from pmbench.running.responding import Key, response_digest, totals
-from pmbench.running.workers import over, width_for
+from pmbench.running.workers import Stop, over, width_for
 
 SCORES = "scores.jsonl"
 EMBEDDED_PARALLEL = 16
@@ -31,9 +30,20 @@ def stored_scores(plan: Plan) -> dict[Key, ScoreRecord]:
 
 
 async def score(
-    plan: Plan, responses: dict[Key, ResponseRecord], have: dict[Key, ScoreRecord], progress: Progress
+    plan: Plan,
+    responses: dict[Key, ResponseRecord],
+    have: dict[Key, ScoreRecord],
+    progress: Progress,
+    stop: Stop,
 ) -> None:
     """Score what `have` does not hold yet, or holds for another response of the same instance.
+
+    Args:
+        plan: the run.
+        responses: what is scored.
+        have: scores that are there.
+        progress: hears of it.
+        stop: set when no further request can be sent; what is left stays open.
 
     Raises:
         UserError: the disk is full, a judge cannot be opened; what was scored is kept.
@@ -59,7 +69,7 @@ async def score(
             have[instance.id, response.sample] = record
             progress.advance(failed=record.status == "missing")
 
-        await over(todo, judge, width=width_for(parallel))
+        await over(todo, judge, width=width_for(parallel), stop=stop)
     progress.finish()
 
 
@@ -90,14 +100,12 @@ async def _score_one(plan: Plan, instance: Instance, response: ResponseRecord) -
                 evidence=found.evidence,
             )
             check_writable(record)
-        except (RequestFailed, Unscored) as error:
-            record = msgspec.structs.replace(
-                base, status="missing", failure=safe_kind(error.kind, "scoring-error")
-            )
-        except BaseException as error:
+        except BaseException as raised:  # noqa: BLE001 - what is ours goes on
+            error = leading(raised)
             if is_ours(error):
-                raise
-            record = msgspec.structs.replace(base, status="missing", failure=fault(error))
+                raise error from None
+            kind = kind_of(error, "scoring-error")
+            record = msgspec.structs.replace(base, status="missing", failure=kind)
     return msgspec.structs.replace(record, **totals(calls))
 
 

@@ -12,21 +12,21 @@ import msgspec
 
 from pmbench.core.dataset import Sensitivity
 from pmbench.core.digest import digest
-from pmbench.core.errors import ConfigError, UnknownName, UserError
+from pmbench.core.errors import UnknownName, UserError
 from pmbench.core.instance import Instance
 from pmbench.core.options import Options
 from pmbench.core.registry import PluginError, load_task
 from pmbench.core.task import EMBEDDED, Judge, JudgeParts, Strategy, Task
 from pmbench.data.loading import Dataset, load
-from pmbench.models.catalogue import open_model
-from pmbench.models.embedder import LocalEmbedder, open_embedder
-from pmbench.models.facade import FacadeModel, Sampling
+from pmbench.models.budget import Budget
+from pmbench.models.facade import FacadeModel
 from pmbench.models.store import CompletionStore
-from pmbench.running.checks import check_needs, check_request, coverage
+from pmbench.running.checks import check_request, coverage
 from pmbench.running.faults import fault
 from pmbench.running.folder import RunFolder, folder_for, make_folder
 from pmbench.running.judges import JudgeChoice, check_judges, choose_judge
-from pmbench.running.recorded import RECORDED, Recorded
+from pmbench.running.parts import AnyEmbedder, open_parts
+from pmbench.running.recorded import RECORDED
 from pmbench.running.records import Asked, Scoring
 from pmbench.text.sentences import SPLITTER
 
@@ -57,6 +57,12 @@ class RunRequest:
     max_missing: float = 0.01
     fresh: bool = False
     retry_failed: bool = False
+    allow_remote: bool = False
+    concurrency: int | None = None
+    requests_per_minute: float | None = None
+    tokens_per_minute: float | None = None
+    max_requests: int | None = None
+    max_cost: float | None = None
     label: str | None = None
     command: tuple[str, ...] = ()
 
@@ -71,6 +77,8 @@ class Plan:
         model, judge_models, embedder: opened lazily, at their first request.
         judges: by role; judge_choices: what they were chosen by; judge_models: those that are models, one
             model for all roles in which it has the same name.
+        budget: what the run may cost, shared by all its models.
+        remote: the parts that send text of the data elsewhere, in words.
         notes: lines for the user on data and model.
         asked, scoring: what decides responses and scores; run_digest, scoring_digest: their SHA-256.
     """
@@ -85,11 +93,13 @@ class Plan:
     judges: dict[str, Judge]
     judge_choices: dict[str, JudgeChoice]
     judge_models: dict[str, FacadeModel]
-    embedder: LocalEmbedder | None
+    embedder: AnyEmbedder | None
     asked: Asked
     scoring: Scoring
     folder: RunFolder
     store: CompletionStore
+    budget: Budget
+    remote: list[str]
     notes: list[str]
     round: int = 0
 
@@ -218,16 +228,10 @@ def _remarks(task: Task, dataset: Dataset) -> list[str]:
 
 
 def _resolve(request: RunRequest, task: Task, dataset: Dataset, store: CompletionStore) -> Plan:
-    sampling = Sampling(request.max_tokens, request.temperature, request.seed)
-    model = open_model(request.model, store=store, sampling=sampling, columns=dataset.column)
-    notes = coverage(model, [instance.id for instance in dataset.instances])
-    strategy_name, strategy = _strategy(task, request.strategy, model)
-    check_needs(f"strategy {strategy_name}", strategy.needs - {"embed"}, model)
     choices = {role: choose_judge(task, role, request.judges.get(role)) for role in task.judges}
-    judge_models = _judge_models(request, task, choices, store)
-    embeds = "embed" in strategy.needs
-    judged_by_embedding = len(judge_models) < len(choices)
-    embedder = open_embedder(request.embedder) if embeds or judged_by_embedding else None
+    parts = open_parts(request, task, choices, dataset, store)
+    model, judge_models, embedder = parts.model, parts.judge_models, parts.embedder
+    notes = coverage(model, [instance.id for instance in dataset.instances])
     judges = {
         role: _judge(task, role, choice, judge_models.get(role), embedder) for role, choice in choices.items()
     }
@@ -235,15 +239,15 @@ def _resolve(request: RunRequest, task: Task, dataset: Dataset, store: Completio
         task=task.name,
         task_version=task.version,
         options=msgspec.to_builtins(task.option),
-        strategy=strategy_name,
-        strategy_about=_plain(strategy.describe()),
+        strategy=parts.strategy_name,
+        strategy_about=_plain(parts.strategy.describe()),
         model=_model_about(model),
         fingerprint=dataset.fingerprint,
         max_tokens=request.max_tokens,
         temperature=request.temperature,
         seed=request.seed,
         samples=request.samples,
-        embedder=dict(embedder.identity()) if embedder and embeds else {},
+        embedder=dict(embedder.identity()) if embedder and parts.embeds else {},
     )
     scoring = Scoring(
         scoring_version=task.scoring_version,
@@ -251,18 +255,19 @@ def _resolve(request: RunRequest, task: Task, dataset: Dataset, store: Completio
             role: _judge_about(judges[role], judge_models.get(role), choices[role].settings)
             for role in judges
         },
-        embedder=dict(embedder.identity()) if embedder and judged_by_embedding else {},
+        embedder=dict(embedder.identity()) if embedder and parts.judged_by_embedding else {},
         splitter=SPLITTER,
         seed=request.seed if judge_models else 0,
     )
-    folder = folder_for(request.runs, task.name, request.label or request.model, strategy_name, digest(asked))
+    named = request.label or request.model
+    folder = folder_for(request.runs, task.name, named, parts.strategy_name, digest(asked))
     return Plan(
         request=request,
         task=task,
         dataset=dataset,
         chosen=dataset.instances[: request.limit],
-        strategy_name=strategy_name,
-        strategy=strategy,
+        strategy_name=parts.strategy_name,
+        strategy=parts.strategy,
         model=model,
         judges=judges,
         judge_choices=choices,
@@ -272,7 +277,9 @@ def _resolve(request: RunRequest, task: Task, dataset: Dataset, store: Completio
         scoring=scoring,
         folder=folder,
         store=store,
-        notes=[*dataset.notes, *_remarks(task, dataset), *notes],
+        budget=parts.budget,
+        remote=parts.remote,
+        notes=[*dataset.notes, *_remarks(task, dataset), *notes, *parts.notes],
     )
 
 
@@ -292,38 +299,8 @@ def strategies_of(task: type[Task], names: tuple[str, ...]) -> list[str | None]:
     return list(dict.fromkeys(names))
 
 
-def _strategy(task: Task, name: str | None, model: FacadeModel) -> tuple[str, Strategy]:
-    """Recorded answers have no strategy of the task's: nobody was prompted."""
-    recorded = model.backend.by_instance
-    if recorded and name not in (None, RECORDED):
-        raise ConfigError(
-            f"{model.name} has recorded answers, so the strategy {name!r} would not be used",
-            where="--strategy",
-            remedy="Leave --strategy out",
-        )
-    if name == RECORDED and not recorded:
-        raise ConfigError("the strategy 'recorded' is for replay: models", where="--strategy")
-    return (RECORDED, Recorded()) if recorded else task.strategy(name)
-
-
-def _judge_models(
-    request: RunRequest, task: Task, choices: Mapping[str, JudgeChoice], store: CompletionStore
-) -> dict[str, FacadeModel]:
-    """The judges that are models, by role; roles that name the same one share it, so that it is loaded once."""
-    opened: dict[str, FacadeModel] = {}
-    by_role = {}
-    for role, choice in choices.items():
-        if choice.model == EMBEDDED:
-            continue
-        if choice.model not in opened:
-            opened[choice.model] = open_model(choice.model, store=store, sampling=Sampling(seed=request.seed))
-        by_role[role] = opened[choice.model]
-        check_needs(f"judge role {role}", task.judges[role].needs, by_role[role])
-    return by_role
-
-
 def _judge(
-    task: Task, role: str, choice: JudgeChoice, model: FacadeModel | None, embedder: LocalEmbedder | None
+    task: Task, role: str, choice: JudgeChoice, model: FacadeModel | None, embedder: AnyEmbedder | None
 ) -> Judge:
     parts = JudgeParts(model, None if model else embedder, task.option, choice.settings)
     return task.judges[role].build(parts)

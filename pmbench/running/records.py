@@ -101,6 +101,8 @@ class RunRecord(msgspec.Struct, kw_only=True):
         model: the label that the user gave it, or the model's name; spec: what it stands for.
         data: where the rows came from.
         round: how often `--fresh` began the run anew; only lines of this round count.
+        remote: the parts that send text of the data elsewhere, as the plan named them; allow_remote: whether
+            the user allowed it for deidentified data.
         command: the arguments of the command that began it.
         environment: versions of pmbench, Python and packages, host facts, git commit of the working folder.
         created_at: when it was begun, ISO 8601, UTC.
@@ -113,6 +115,8 @@ class RunRecord(msgspec.Struct, kw_only=True):
     spec: str = ""
     data: DataRecord
     round: int = 0
+    remote: list[str] = []
+    allow_remote: bool = False
     command: list[str] = []
     environment: dict[str, Any] = {}
     created_at: str = ""
@@ -268,9 +272,12 @@ class UsageTotal(msgspec.Struct):
         completion_tokens: tokens of answers, thinking included.
         cached_tokens: of the prompts' tokens, those that the engine or server had from earlier prompts.
         reasoning_tokens: of the answers' tokens, those of thinking, where the server tells.
+        written_tokens: of the prompts' tokens, those that the server kept for later prompts at their own price.
         seconds: latency of all calls.
         cost: US dollars of the calls whose price is known.
         unpriced: calls whose price is not known.
+        latency_median, latency_p95: seconds of one response, its calls added up, as they were measured when they
+            were asked; of recorded and of failed responses there are none. Null where no response has any.
     """
 
     calls: int = 0
@@ -278,9 +285,12 @@ class UsageTotal(msgspec.Struct):
     completion_tokens: int = 0
     cached_tokens: int = 0
     reasoning_tokens: int = 0
+    written_tokens: int = 0
     seconds: float = 0.0
     cost: float = 0.0
     unpriced: int = 0
+    latency_median: float | None = None
+    latency_p95: float | None = None
 
 
 class Statistics(msgspec.Struct, frozen=True):

@@ -8,18 +8,16 @@ from typing import Any
 import msgspec
 
 from pmbench.core.digest import SHORT, digest
-from pmbench.core.errors import RequestFailed
 from pmbench.core.instance import Instance
 from pmbench.core.model import Usage
-from pmbench.core.names import safe_kind
 from pmbench.core.task import StrategyContext
 from pmbench.models.facade import Call, tracking
-from pmbench.running.faults import check_writable, fault, is_ours
+from pmbench.running.faults import check_writable, is_ours, kind_of, leading
 from pmbench.running.folder import Appender
 from pmbench.running.plan import Plan
 from pmbench.running.progress import Progress
 from pmbench.running.records import ResponseRecord
-from pmbench.running.workers import over, width_for
+from pmbench.running.workers import Stop, over, width_for
 
 Key = tuple[str, int]
 """Id of an instance and number of a sample."""
@@ -27,8 +25,14 @@ Key = tuple[str, int]
 _WORST = ("error", "refused", "length")
 
 
-async def respond(plan: Plan, have: dict[Key, ResponseRecord], progress: Progress) -> None:
+async def respond(plan: Plan, have: dict[Key, ResponseRecord], progress: Progress, stop: Stop) -> None:
     """Answer what `have` does not hold yet, adding each record to it and to `responses.jsonl`.
+
+    Args:
+        plan: the run.
+        have: records that are there.
+        progress: hears of it.
+        stop: set when no further request can be sent; what is left stays open.
 
     Raises:
         UserError: the disk is full, the model cannot be opened; what was answered is kept.
@@ -47,8 +51,14 @@ async def respond(plan: Plan, have: dict[Key, ResponseRecord], progress: Progres
             have[instance.id, sample] = record
             progress.advance(failed=record.status == "failed")
 
-        await over(todo, answer, width=width_for(plan.model.parallel))
+        width = width_for(plan.model.parallel, _at_once(plan, todo[0][0]))
+        await over(todo, answer, width=width, stop=stop)
     progress.finish()
+
+
+def _at_once(plan: Plan, instance: Instance) -> int:
+    """Requests that an instance makes at once: an inbox asks hundreds of comparisons."""
+    return plan.strategy.estimate(instance.inputs)[0]
 
 
 def response_digest(response: ResponseRecord) -> str:
@@ -68,14 +78,12 @@ async def _respond_one(plan: Plan, instance: Instance, sample: int) -> ResponseR
             response = await plan.strategy(instance.inputs, plan.model, context)
             record = msgspec.structs.replace(base, text=response.text, data=dict(response.data))
             check_writable(record)
-        except RequestFailed as error:
-            record = msgspec.structs.replace(
-                base, status="failed", failure=safe_kind(error.kind, "strategy-error")
-            )
-        except BaseException as error:
+        except BaseException as raised:  # noqa: BLE001 - what is ours goes on
+            error = leading(raised)
             if is_ours(error):
-                raise
-            record = msgspec.structs.replace(base, status="failed", failure=fault(error))
+                raise error from None
+            kind = kind_of(error, "strategy-error")
+            record = msgspec.structs.replace(base, status="failed", failure=kind)
     return msgspec.structs.replace(
         record,
         finish=_worst_finish(calls),

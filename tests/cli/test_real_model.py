@@ -42,7 +42,8 @@ def results(folder: Path) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(next(folder.glob("runs/**/results.json")).read_text())
     del found["finished_at"]
     for usage in found["usage"].values():
-        del usage["seconds"]
+        for measured in ("seconds", "latency_median", "latency_p95"):
+            del usage[measured]
     return found
 
 

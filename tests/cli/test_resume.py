@@ -30,7 +30,8 @@ def results(tmp_path: Path, name: str = "out.json") -> dict[str, Any]:
     found: dict[str, Any] = json.loads((tmp_path / name).read_text())
     found.pop("finished_at")
     for usage in found["usage"].values():
-        usage.pop("seconds")
+        for measured in ("seconds", "latency_median", "latency_p95"):
+            usage.pop(measured)
     return found
 
 

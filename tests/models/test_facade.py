@@ -86,7 +86,7 @@ def test_attempts_are_bounded_and_a_failure_is_not_stored(store: CompletionStore
     backend = Flaky([BROKEN_DOWN] * 99)
     model = facade(backend, store)
     assert failure(model).kind == "server"
-    assert len(backend.seen) == 5
+    assert len(backend.seen) == 6
     assert rows(store) == []
     backend.plan.clear()
     assert chat(model).text == "answer to hello"
@@ -104,8 +104,8 @@ def test_what_will_not_pass_is_asked_once(store: CompletionStore) -> None:
         ([Completion("", "length", usage=PAID)], "cut-off", 1),
         ([Completion("<think>so let me see", "length", usage=PAID)], "cut-off", 1),
         ([Completion(" \n", "length", reasoning="so", usage=PAID)], "cut-off", 1),
-        ([Completion(None, usage=PAID)] * 5, "null", 5),  # type: ignore[arg-type]
-        ([Completion("upstream fault", "error", usage=PAID)] * 5, "error", 5),
+        ([Completion(None, usage=PAID)] * 6, "null", 6),  # type: ignore[arg-type]
+        ([Completion("upstream fault", "error", usage=PAID)] * 6, "error", 6),
     ],
 )
 def test_what_is_no_answer_fails_with_its_own_kind(

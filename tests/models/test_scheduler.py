@@ -1,4 +1,4 @@
-"""The gate and the gatherer: order, batches, and whose error is whose."""
+"""The gatherer: order, batches, and whose error is whose."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pmbench.models.scheduler import Gate, Gatherer
+from pmbench.models.scheduler import Gatherer
 
 
 class Doubling:
@@ -29,42 +29,6 @@ class Doubling:
         if self.bad in items:
             raise ValueError("bad")
         return [2 * item for item in items]
-
-
-def test_a_gate_lets_them_through_in_the_order_of_asking() -> None:
-    order: list[int] = []
-    inside = most = 0
-
-    async def one(gate: Gate, n: int) -> None:
-        nonlocal inside, most
-        async with gate:
-            order.append(n)
-            inside += 1
-            most = max(most, inside)
-            await asyncio.sleep(0.001 * (n % 3))
-            inside -= 1
-
-    async def many() -> None:
-        gate = Gate(4)
-        await asyncio.gather(*[one(gate, n) for n in range(30)])
-
-    asyncio.run(many())
-    assert order == list(range(30))
-    assert most == 4
-
-
-def test_a_gate_serves_one_event_loop_after_another() -> None:
-    gate = Gate(0)
-
-    async def one() -> None:
-        async with gate:
-            await asyncio.sleep(0)
-
-    async def three() -> None:
-        await asyncio.gather(one(), one(), one())
-
-    asyncio.run(three())
-    asyncio.run(three())
 
 
 @settings(deadline=None)

@@ -13,6 +13,7 @@ import asyncio
 import importlib.metadata
 import os
 import re
+import secrets
 import threading
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -25,6 +26,7 @@ from pmbench.core.model import Choice, Completion, FinishReason
 from pmbench.models import cache, first_token, presets
 from pmbench.models.backend import Backend, BackendOptions, Request
 from pmbench.models.backends.llama_stream import Answer, Stopped, ask
+from pmbench.models.backends.llama_text import Speaker
 from pmbench.models.paths import ABSENT, expanded, shortened, why_no_file
 from pmbench.models.processor import usable_cores
 from pmbench.models.spec import ModelSpec
@@ -39,7 +41,7 @@ _MOST_CONTEXT = 2**24
 _MOST_THREADS = 512
 """As many as llama.cpp has room for."""
 
-_FORM = "1"
+_FORM = "2"
 """Raised when the same request would be put to the engine in another way."""
 
 _OF_THE_HUB = re.compile(r"\w[\w.-]*/\w[\w.-]*/\w[\w.-]*\.gguf")
@@ -98,6 +100,7 @@ class LlamaCpp(Backend):
         self.parallel = options.slots
         self.path = model_file(spec.target)
         self._server: Any = None
+        self._key = secrets.token_urlsafe(32)
         self._pool: ThreadPoolExecutor | None = None
         self._closing = threading.Event()
 
@@ -216,7 +219,9 @@ class LlamaCpp(Backend):
         def stop() -> bool:
             return unwanted.is_set() or self._closing.is_set()
 
-        work = asyncio.get_running_loop().run_in_executor(self._pool, ask, self._server, body, stop)
+        speaker, room = Speaker(self._server.listening_address, self._key), self._options.context
+        loop = asyncio.get_running_loop()
+        work = loop.run_in_executor(self._pool, ask, self._server, speaker, body, room, stop)
         try:
             return await work
         except Stopped:
@@ -225,8 +230,6 @@ class LlamaCpp(Backend):
             unwanted.set()
 
     def _load(self) -> Any:
-        import secrets
-
         xllamacpp = _engine()
         if any(cache.damaged(file) for file in shards(self.path)):
             raise ModelUnavailable(
@@ -248,7 +251,7 @@ class LlamaCpp(Backend):
             given.slot_prompt_similarity = 0.0
         # The engine listens on loopback too, where other users of a shared machine could ask it what it is
         # reading: nobody knows the key, and what shows prompts is off.
-        given.api_keys = [secrets.token_urlsafe(32)]
+        given.api_keys = [self._key]
         given.endpoint_slots = given.endpoint_props = given.endpoint_metrics = given.ui = False
         try:
             return xllamacpp.Server(given)

@@ -13,6 +13,7 @@ import msgspec
 
 from pmbench.core.errors import RequestFailed
 from pmbench.core.model import Usage
+from pmbench.models.backends.llama_text import Prompt, Speaker, as_text
 
 
 class Stopped(Exception):
@@ -38,16 +39,18 @@ class Answer(msgspec.Struct):
     seconds: float = 0.0
 
 
-def ask(server: Any, body: dict[str, Any], stop: Callable[[], bool]) -> Answer:
+def ask(server: Any, speaker: Speaker, body: dict[str, Any], room: int, stop: Callable[[], bool]) -> Answer:
     """Put one request to the engine and wait for the answer; called in a worker thread.
 
     Args:
         server: an `xllamacpp.Server`.
+        speaker: another way to the same engine.
         body: a chat request in the form of OpenAI's interface, with llama.cpp's additions.
+        room: tokens of the context.
         stop: asked at every token and every batch of the prompt; True leaves the request.
 
     Raises:
-        RequestFailed: `too-long`, `schema`, `server`, `invalid`.
+        RequestFailed: `too-long`, `schema`, `server`, `invalid`, `control-tokens`.
         Stopped: `stop` said so.
     """
     if stop():
@@ -55,8 +58,12 @@ def ask(server: Any, body: dict[str, Any], stop: Callable[[], bool]) -> Answer:
     reader = _Reader(stop)
     wanted = body | {"stream": True, "return_progress": True, "stream_options": {"include_usage": True}}
     begun = time.monotonic()
+    prompt = as_text(speaker, body, room)
     try:
-        server.handle_chat_completions(wanted, reader)
+        if prompt is None:
+            server.handle_chat_completions(wanted, reader)
+        else:
+            server.handle_completions(_of_prompt(wanted, prompt), reader)
     except (ValueError, RuntimeError):
         # Raised before the model is asked: the schema, or messages that the chat template cannot take.
         if "response_format" in body:
@@ -70,6 +77,16 @@ def ask(server: Any, body: dict[str, Any], stop: Callable[[], bool]) -> Answer:
         raise RequestFailed("server", "the engine's answer could not be read", retryable=True)
     reader.answer.seconds = time.monotonic() - begun
     return reader.answer
+
+
+def _of_prompt(body: dict[str, Any], prompt: Prompt) -> dict[str, Any]:
+    """A chat request as one of a prompt: what the chat interface spells in another way, spelt so."""
+    asked = {key: value for key, value in body.items() if key not in ("messages", "chat_template_kwargs")}
+    if "top_logprobs" in asked:
+        asked["logprobs"] = asked.pop("top_logprobs")
+    if "response_format" in asked:
+        asked["json_schema"] = asked.pop("response_format")["json_schema"]["schema"]
+    return asked | {"prompt": prompt}
 
 
 class _Reader:
@@ -101,7 +118,7 @@ class _Reader:
             self.answer.usage = Usage(usage["prompt_tokens"], usage["completion_tokens"], cached)
         for choice in piece["choices"]:
             delta = choice.get("delta") or {}
-            self.answer.text += delta.get("content") or ""
+            self.answer.text += delta.get("content") or choice.get("text") or ""
             self.answer.reasoning += delta.get("reasoning_content") or ""
             self.answer.finish = choice.get("finish_reason") or self.answer.finish
             self._first(choice.get("logprobs"))

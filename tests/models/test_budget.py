@@ -1,0 +1,57 @@
+"""What a run may cost: never more, by what is known before an answer is there."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pmbench.core.errors import Halted
+from pmbench.models.budget import Budget
+
+
+def test_requests_are_counted_with_those_of_earlier_commands() -> None:
+    budget = Budget(max_requests=5)
+    budget.spent(3, 0.0)
+    budget.take(None)
+    budget.take(None)
+    with pytest.raises(Halted, match="the 5 requests that --max-requests allows") as stopped:
+        budget.take(None)
+    assert stopped.value.to_go_on.endswith("with a higher --max-requests")
+
+
+def test_what_is_under_way_is_set_aside() -> None:
+    budget = Budget(max_cost=1.0)
+    budget.take(0.4)
+    budget.take(0.4)
+    with pytest.raises(Halted, match=r"up to \$0.8000 is under way"):
+        budget.take(0.4)
+    budget.settle(0.4, 0.1)
+    budget.take(0.4)
+    budget.settle(0.4, 0.4)
+    budget.settle(0.4, None)  # it failed, and cost nothing
+    assert budget.cost == pytest.approx(0.5)
+
+
+@given(st.lists(st.tuples(st.floats(0.001, 1.0), st.floats(0.0, 1.0)), max_size=40), st.floats(0.01, 5.0))
+def test_it_is_never_exceeded_where_estimates_hold(answers: list[tuple[float, float]], most: float) -> None:
+    budget, under_way = Budget(max_cost=most), []
+    for estimate, share in answers:
+        try:
+            budget.take(estimate)
+        except Halted:
+            break
+        under_way.append((estimate, estimate * share))
+        if len(under_way) > 3:
+            budget.settle(*under_way.pop(0))
+    for estimate, cost in under_way:
+        budget.settle(estimate, cost)
+    assert budget.cost <= most + 1e-9
+
+
+def test_without_bounds_nothing_is_refused() -> None:
+    budget = Budget()
+    for _ in range(1000):
+        budget.take(5.0)
+        budget.settle(5.0, 5.0)
+    assert budget.requests == 1000 and budget.cost == 5000.0

@@ -1,0 +1,1 @@
+"""The vendors' protocols: one file per kind of request, and the table of paths that leads to them."""
