@@ -68,6 +68,12 @@ MAX_COST = click.option(
     metavar="DOLLARS",
     help="Stop the run, to be gone on with, before it costs more.",
 )
+BATCH_API = click.option(
+    "--batch-api",
+    is_flag=True,
+    help="Submit the requests as jobs of OpenAI's or Anthropic's batch API, at half the price; the same command"
+    " later collects the answers.",
+)
 RETRY_FAILED = click.option(
     "--retry-failed", is_flag=True, help="Try again what failed after all its retries."
 )
@@ -84,7 +90,15 @@ QUIET = click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors
 
 def served(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options of commands that may ask a server."""
-    options = (ALLOW_REMOTE, CONCURRENCY, REQUESTS_PER_MINUTE, TOKENS_PER_MINUTE, MAX_REQUESTS, MAX_COST)
+    options = (
+        ALLOW_REMOTE,
+        BATCH_API,
+        CONCURRENCY,
+        REQUESTS_PER_MINUTE,
+        TOKENS_PER_MINUTE,
+        MAX_REQUESTS,
+        MAX_COST,
+    )
     for option in reversed(options):
         command = option(command)
     return command

@@ -15,8 +15,10 @@ from pmbench.core.errors import RequestFailed
 from pmbench.core.model import Choice, Completion, Usage
 from pmbench.models.answers import accept, choice_from, is_blank, valid_choice
 from pmbench.models.backend import Backend, Request
+from pmbench.models.batch_desk import BatchDesk
 from pmbench.models.budget import UNLIMITED, Budget
 from pmbench.models.flights import Flight
+from pmbench.models.jobs import JobFolder
 from pmbench.models.lane import Lane, lane_for
 from pmbench.models.patience import Patience, attempt, insist
 from pmbench.models.prefix_gate import PrefixGate
@@ -90,14 +92,19 @@ class Asker:
         if backend.endpoint is not None:
             self._lane = lane_for(backend.account(), self.most, traffic.rates)
             backend.hear = self._lane.hear
+        self._desk: BatchDesk | None = None
+
+    def submit_to(self, folder: JobFolder) -> None:
+        """Make every request from now on part of a job of the backend's batch API."""
+        if self.backend.jobs is not None:
+            self._desk = BatchDesk(self.name, self.backend.jobs, self.backend.account(), folder)
 
     async def chat(self, request: Request, flight: Flight[Any]) -> Completion:
         """A completion that holds an answer; an empty one that ended by itself is asked for once more."""
 
         async def ask() -> Completion:
             completion = await self._completion(request, flight)
-            # Recorded answers are exact: an empty one is meant so.
-            if is_blank(completion) and self.backend.keeps and not flight.was_blank:
+            if is_blank(completion) and self._asks_again and not flight.was_blank:
                 flight.was_blank = True
                 flight.spend(completion.usage, completion.cost)
                 flight.retried()
@@ -149,6 +156,11 @@ class Asker:
 
         return await self._insist(ask, flight)
 
+    @property
+    def _asks_again(self) -> bool:
+        """Whether an empty answer is asked for once more: recorded ones and those of jobs are what they are."""
+        return self.backend.keeps and self._desk is None
+
     async def _insist(self, ask: Callable[[], Awaitable[T]], flight: Flight[Any]) -> T:
         try:
             answer = await insist(ask, self.patience, retried=flight.retried, sleep=self._sleep)
@@ -184,12 +196,15 @@ class Asker:
             return await ask(request)
 
         try:
-            answer = await self._send(request, timed, lambda answer: self._cost(*paid(answer)))
+            if self._desk is not None:
+                answer = await self._of_job(self._desk, request, flight)
+            else:
+                answer = await self._send(request, timed, lambda answer: self._cost(*paid(answer)))
         except RequestFailed as error:
             if error.usage is not None:
                 flight.spend(error.usage, self._cost(error.usage, None))
             raise
-        seconds = time.perf_counter() - began
+        seconds = time.perf_counter() - began if began else 0.0
         try:
             answer = received(answer, shape)
         except RequestFailed:
@@ -225,18 +240,30 @@ class Asker:
                 if self.backend.keeps:
                     self._budget.settle(most, paid)
 
+    async def _of_job(self, desk: BatchDesk, request: Request, flight: Flight[Any]) -> Any:
+        """The answer of a job; a request that is new to the desk counts towards the budget."""
+        if not await desk.knows(flight.key):
+            self._budget.take(self._most_it_can_cost(request))
+            self.requests += 1
+        return await desk.ask(flight.key, request)
+
     def _turn(self, request: Request) -> AbstractAsyncContextManager[None]:
         if self._lane is not None:
             return self._lane.place(_tokens(request))
         return self._gate.turn(_prompt(request) if self._ordered else "")
 
     def _cost(self, usage: Usage, cost: float | None) -> float | None:
-        return dollars(self.backend.price, usage) if cost is None and self.backend.price else cost
+        return (
+            dollars(self.backend.price, usage, batch=self._desk is not None)
+            if cost is None and self.backend.price
+            else cost
+        )
 
     def _most_it_can_cost(self, request: Request) -> float | None:
         if self.backend.price is None or self._budget.max_cost is None:
             return None
-        return dollars(self.backend.price, Usage(_prompt_tokens(request), request.max_tokens))
+        most = Usage(_prompt_tokens(request), request.max_tokens)
+        return dollars(self.backend.price, most, batch=self._desk is not None)
 
 
 def _prompt(request: Request) -> str:

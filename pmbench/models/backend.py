@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from pmbench.models.jobs import Jobs
+
 
 class Request(msgspec.Struct, frozen=True, omit_defaults=True):
     """One request to a model: everything that decides its answer besides the backend's identity.
@@ -107,6 +109,7 @@ class Backend(ABC):
         local: False if a request leaves this machine; a backend that does not say otherwise is not local.
         endpoint: where its requests go; None: nowhere, it computes in this process.
         price: what its price is looked up by; None: it has none (the machine is the user's own).
+        jobs: its batch API, where it has one (the feature `batch-api`).
         hear: called by the backend with what a server says of its rate limits; set by the facade.
         keeps: whether its completions are worth storing (False where asking again is free and exact).
         by_instance: whether the instance decides the answer instead of the messages (recorded answers).
@@ -123,6 +126,7 @@ class Backend(ABC):
     local: bool = False
     endpoint: Endpoint | None = None
     price: Price | None = None
+    jobs: Jobs | None = None
     hear: Callable[[Limits], None] = staticmethod(lambda _limits: None)
     keeps: bool = True
     by_instance: bool = False

@@ -11,6 +11,7 @@ import io
 import logging
 import os
 import socket
+import ssl
 import threading
 from collections.abc import Iterator
 from types import TracebackType
@@ -21,7 +22,7 @@ import httpx2
 from yarl import URL
 
 from pmbench.core.errors import ModelUnavailable
-from pmbench.models.endpoints import Endpoint
+from pmbench.models.endpoints import Endpoint, origin
 
 CONNECT_SECONDS = 30.0
 """How long making a connection may take; the answer itself has the deadline of its request."""
@@ -48,6 +49,7 @@ def session(endpoint: Endpoint, connections: int) -> aiohttp.ClientSession:
         socket_factory=lambda info: _socket(endpoint, info),
         # The resolver that looked the endpoint up, whatever other ones are installed.
         resolver=aiohttp.ThreadedResolver(),
+        ssl=_tls() if endpoint.origin.startswith("https:") else True,
     )
     return aiohttp.ClientSession(
         connector=connector,
@@ -84,11 +86,20 @@ def environment_without(*prefixes: str) -> Iterator[None]:
 
 
 def quiet(*names: str) -> None:
-    """Keep libraries' loggers from saying more than INFO: below it some write down whole requests."""
-    for name in names:
+    """Keep libraries' loggers from saying more than INFO: below it some write down whole requests.
+
+    Call it when they are imported. It holds whatever level is set later, there or further up.
+    """
+    known = [name for name in logging.root.manager.loggerDict if name.partition(".")[0] in names]
+    for name in {*names, *known}:
         logger = logging.getLogger(name)
+        logger.addFilter(_no_less_than_info)
         if logger.getEffectiveLevel() < logging.INFO:
             logger.setLevel(logging.INFO)
+
+
+def _no_less_than_info(record: logging.LogRecord) -> bool:
+    return record.levelno >= logging.INFO
 
 
 def refusal(error: BaseException) -> ModelUnavailable | None:
@@ -109,14 +120,20 @@ class _Only:
     """
 
     def __init__(self, endpoint: Endpoint) -> None:
-        self._origin = URL(endpoint.origin).origin()
+        self._origin = endpoint.origin
 
     async def __call__(
         self, request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType
     ) -> aiohttp.ClientResponse:
-        if request.url.origin() != self._origin:
+        if origin(str(request.url)) != self._origin:
             raise ModelUnavailable("a request to another server than the one that was checked was held back")
         return await handler(request)
+
+
+def _tls() -> ssl.SSLContext:
+    """What the system trusts, or the file in SSL_CERT_FILE. SSLKEYLOGFILE would have others read along."""
+    with environment_without("SSLKEYLOGFILE"):
+        return ssl.create_default_context()
 
 
 def _socket(endpoint: Endpoint, info: Any) -> socket.socket:

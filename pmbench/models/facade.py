@@ -18,6 +18,7 @@ from pmbench.models.backend import Backend, Request
 from pmbench.models.calls import Call, answered, tracked, tracking
 from pmbench.models.flights import Flight, Flights, OpenOnce
 from pmbench.models.foreign import is_backends_own, told, type_and_place
+from pmbench.models.jobs import JobFolder
 from pmbench.models.patience import Patience
 from pmbench.models.received import decoded, encoded, whole_text
 from pmbench.models.sampling import Sampling
@@ -185,6 +186,10 @@ class FacadeModel:
             raise
         tracked().calls.append(Call("embed", latency=time.perf_counter() - began, retries=flight.retries))
         return vectors
+
+    def submit_to(self, folder: JobFolder) -> None:
+        """Make every request from now on part of a job of the backend's batch API, if it has one."""
+        self._asker.submit_to(folder)
 
     async def close(self, *, wait: bool = False) -> None:
         """End what is under way and let go of the backend. A later request opens it again.

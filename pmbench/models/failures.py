@@ -39,6 +39,7 @@ _ABSENT = frozenset({"model_not_found", "DeploymentNotFound"})
 _LONG = frozenset(
     {"context_length_exceeded", "exceed_context_size_error", "request_too_large", "string_above_max_length"}
 )
+_TOO_MANY = frozenset({"rate_limit_error", "rate_limit_exceeded", "RESOURCE_EXHAUSTED"})
 _OVERLOADED = frozenset({"overloaded_error", "UNAVAILABLE"})
 _HOPELESS = frozenset({"invalid_request_error", "INVALID_ARGUMENT", "FAILED_PRECONDITION", "BadRequestError"})
 
@@ -47,6 +48,8 @@ _LONG_TEXT = re.compile(
     r"|too many (input |prompt )?tokens",
     re.IGNORECASE,
 )
+_BLOCKED_TEXT = re.compile(r"output blocked by content filtering policy", re.IGNORECASE)
+"""All that Anthropic says of an answer that its filter held back, under status 400."""
 _QUOTA_TEXT = re.compile(r"credit balance is too low", re.IGNORECASE)
 
 _WORDS = re.compile(r"[a-z]+(?:_[a-z]+)+|[A-Z]+(?:_[A-Z]+)+|(?:[A-Z][a-z]+){2,}")
@@ -129,17 +132,17 @@ def from_status(
         where no further request has a chance.
     """
     said = understood(body)
-    words = f"status {status}" + (f" ({said.shown()})" if said.shown() else "")
+    words = ", ".join(filter(None, (f"status {status}", said.shown())))
     hopeless = _hopeless(status, said, words, where, key)
     if hopeless is not None:
         return hopeless
     wait = retry_after(headers)
     wait = said.wait if wait is None else wait
-    if said.has(_BLOCKED):
+    if said.has(_BLOCKED) or (status == 400 and _BLOCKED_TEXT.fullmatch(said.text.strip(" ."))):
         return RequestFailed(REFUSED, f"the server's filter blocked the prompt, {words}")
     if _is_too_long(status, said):
         return RequestFailed("too-long", f"more than the model's context holds, {words}")
-    if status == 429:
+    if status == 429 or said.has(_TOO_MANY):
         return RequestFailed("rate-limit", words, retryable=True, retry_after=wait)
     if status in (503, 529) or said.has(_OVERLOADED):
         return RequestFailed("overloaded", words, retryable=True, retry_after=wait)
@@ -155,13 +158,17 @@ def from_object(
 ) -> Failure:
     """The error for an error object that came under status 200.
 
-    It may pass, unless its codes say that it never will.
+    It may pass, unless its codes say that it never will. One that says that the server is overloaded, or that too
+    many requests came, is what it would be under the status of that.
     """
     said = understood(body)
     same = from_status(said.status or 500, {}, body, where=where, key=key)
-    if isinstance(same, UserError) or same.kind in (REFUSED, "too-long"):
+    if isinstance(same, UserError):
         return same
-    words = f"an error in place of an answer{f' ({said.shown()})' if said.shown() else ''}"
+    if same.kind in (REFUSED, "too-long", "overloaded", "rate-limit"):
+        same.usage = usage
+        return same
+    words = ", ".join(filter(None, ("an error in place of an answer", said.shown())))
     retryable = same.retryable and not said.has(_HOPELESS)
     return RequestFailed("error", words, retryable=retryable, retry_after=same.retry_after, usage=usage)
 
@@ -186,6 +193,10 @@ def from_exception(error: BaseException, *, where: str = "", key: str = "") -> F
             )
         if isinstance(one, json.JSONDecodeError):
             return RequestFailed("not-json", "the answer is no JSON", retryable=True)
+        if isinstance(one, UnicodeEncodeError):
+            return RequestFailed("invalid", "half a surrogate pair in the request, which no text can hold")
+        if isinstance(one, ValueError) and "JSON compliant" in str(one):
+            return RequestFailed("invalid", "a number in the request that is none")
 
     def among(*kinds: type[BaseException]) -> bool:
         return any(isinstance(one, kinds) for one in chain)

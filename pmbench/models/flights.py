@@ -19,6 +19,7 @@ class Flight(Generic[A]):
     """One request under way.
 
     Attributes:
+        key: of the request in the completion store.
         waiters: how many coroutines wait for it.
         retries: further requests after the first.
         usage, cost: of answers that did not count (null, cut off, empty for the first time).
@@ -26,6 +27,7 @@ class Flight(Generic[A]):
     """
 
     task: asyncio.Task[A] = field(init=False)
+    key: str = ""
     waiters: int = 0
     retries: int = 0
     usage: Usage = NOTHING
@@ -54,7 +56,7 @@ class Flights:
         under_way = self._by_key.get(key)
         if under_way is not None:
             return under_way, True
-        flight: Flight[A] = Flight()
+        flight: Flight[A] = Flight(key)
         flight.task = asyncio.get_running_loop().create_task(fly(flight))
         flight.task.add_done_callback(lambda _task: self._land(key, flight))
         flight.task.add_done_callback(looked_at)

@@ -55,6 +55,8 @@ class Preset(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         local: False if requests leave this machine.
         kind: what it is for. licence: where it is sure. papers, note: which paper names it, and for what.
         files: what `pmbench fetch` brings.
+        parameters: billions of them, all experts counted; 0 where the maker does not say.
+        bits: of each on the hub, in the form that `hf` and `vllm` take.
     """
 
     title: str
@@ -67,6 +69,8 @@ class Preset(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     papers: tuple[str, ...] = ()
     note: str = ""
     files: tuple[PresetFile, ...] = ()
+    parameters: float = 0.0
+    bits: float = 16.0
 
 
 @functools.cache

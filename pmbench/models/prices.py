@@ -11,6 +11,7 @@ import datetime
 import functools
 import importlib.metadata
 import importlib.util
+import re
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +34,9 @@ BATCH = 0.5
 
 _QUARTER = 15 * 60
 """Seconds for which a price of the list holds: some begin on a day, some have hours."""
+
+_SPOKEN = ("openai", "anthropic", "google")
+"""Backends that can be told another server than the vendor's."""
 
 _BEYOND_TOKENS = ("requests_kcount", "output_reasoning_mtok", "output_citation_mtok")
 """Prices of the list that tokens of prompt and answer do not decide: a model that has one has no price here."""
@@ -118,9 +122,10 @@ def per_million(price: Price, *, batch: bool = False) -> PerMillion | None:
     Raises:
         ConfigError: `pmbench.toml` cannot be understood.
     """
-    own = settings().prices.get(f"{price.provider}:{price.model}")
-    if own is not None:
-        return _own(own, BATCH if batch else 1.0)
+    for key in _keys(price):
+        own = settings().prices.get(key)
+        if own is not None:
+            return _own(own, BATCH if batch else 1.0)
     return _of_list(price, batch, int(time.time() // _QUARTER))
 
 
@@ -128,7 +133,7 @@ def why_unknown(price: Price) -> str:
     """Why a model has no price, with the remedy, in one line; empty if it has one."""
     if per_million(price) is not None:
         return ""
-    own = f'give it in {FILE}: [prices."{price.provider}:{price.model}"]'
+    own = f'give it in {FILE}: [prices."{_keys(price)[0]}"]'
     if not installed():
         return f'the price list is not installed. Run: pip install "pmbench[{EXTRA}]", or {own}'
     return f"{_list_name()} has no price per token of {price.model}; {own}"
@@ -145,6 +150,12 @@ def list_date() -> str:
 def installed() -> bool:
     """Whether the price list is there. Imports nothing."""
     return importlib.util.find_spec(MODULE) is not None
+
+
+def _keys(price: Price) -> list[str]:
+    """Under which names a price of one's own is looked for: those of specifications, `backend:model`."""
+    backends = _SPOKEN if "://" in price.provider else (price.provider,)
+    return [f"{backend}:{price.model}" for backend in backends]
 
 
 @functools.lru_cache(maxsize=64)
@@ -173,8 +184,12 @@ def _model(price: Price) -> ModelInfo | None:
         return None
     from genai_prices.data_snapshot import get_snapshot
 
+    server = "://" in price.provider
+    named = None if server else price.provider
+    # The library's patterns know no port.
+    url = re.sub(r":443(?=/|$)", "", price.provider) if server else None
     try:
-        return get_snapshot().find_provider_model(price.model, None, price.provider, None)[1]
+        return get_snapshot().find_provider_model(price.model, None, named, url)[1]
     except LookupError:
         return None
 

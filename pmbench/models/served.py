@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from collections.abc import Awaitable, Mapping
+from typing import Any, ClassVar, TypeVar
 from urllib.parse import urlsplit
 
 from pmbench.core.digest import digest
@@ -16,6 +16,8 @@ from pmbench.models.endpoints import Endpoint, look_up, origin
 from pmbench.models.paths import shortened
 from pmbench.models.settings import settings
 from pmbench.models.spec import ModelSpec
+
+T = TypeVar("T")
 
 NO_KEY = "none"
 """What a server that is not the vendor's, and for which no key was named, is sent as its key."""
@@ -137,12 +139,12 @@ class Served(Backend):
         if not key:
             raise ModelUnavailable(
                 f"there is no key in {' or '.join(names)}",
-                where=self._where,
+                where=self.where,
                 remedy=f"Set the variable, or put the key into the keyring: keyring set {keys.SERVICE} {names[0]}",
             )
         if not keys.is_sendable(key):
             raise ModelUnavailable(
-                f"what is in {' or '.join(names)} holds characters that no key has", where=self._where
+                f"what is in {' or '.join(names)} holds characters that no key has", where=self.where
             )
         return key
 
@@ -199,11 +201,33 @@ class Served(Backend):
             raise RequestFailed("closed", "the model is not open")
         import httpx2
 
-        failed: BaseException
-        try:
+        async def post() -> tuple[dict[str, Any], Mapping[str, str]]:
             answer = await self._client.post(path, body=body, cast_to=httpx2.Response)
             self.listen(answer.headers)
             return failures.decoded(answer.content), answer.headers
+
+        return await self.asked(post())
+
+    @property
+    def client(self) -> Any:
+        """The vendor's own client, of an open backend.
+
+        Raises:
+            RequestFailed: it is not open.
+        """
+        if self._client is None:
+            raise RequestFailed("closed", "the model is not open")
+        return self._client
+
+    async def asked(self, asking: Awaitable[T]) -> T:
+        """What a call of the vendor's library returns.
+
+        Raises:
+            RequestFailed, ModelUnavailable: for what the library or the transport raised.
+        """
+        failed: BaseException
+        try:
+            return await asking
         except Exception as error:  # noqa: BLE001 - whatever is none of the library's own goes on as it is
             failed = self.understood(error) or error
         # Raised here, so that it does not hold the library's exception, which holds the key and the messages.
@@ -212,7 +236,7 @@ class Served(Backend):
     def understood(self, error: Exception) -> failures.Failure | None:
         """The failure that an exception of a library stands for; its headers are listened to."""
         self.listen(getattr(getattr(error, "response", None), "headers", None) or {})
-        return failures.from_exception(error, where=self._where, key=self._key_told())
+        return failures.from_exception(error, where=self.where, key=self.key_told)
 
     def listen(self, headers: Mapping[str, str]) -> None:
         """Hand on what headers say of rate limits."""
@@ -221,15 +245,21 @@ class Served(Backend):
             self.hear(said)
 
     @property
-    def _where(self) -> str:
+    def where(self) -> str:
+        """The model, as an error names it."""
         return f"model {shortened(self.spec.given)}"
 
     def _key_names(self) -> tuple[str, ...]:
         if self._served.key:
             return (self._served.key,)
-        return self.key_variables if self.own else ()
+        return self._usual_keys() if self.own else ()
 
-    def _key_told(self) -> str:
+    def _usual_keys(self) -> tuple[str, ...]:
+        return self.key_variables
+
+    @property
+    def key_told(self) -> str:
+        """Where the key comes from, in words; empty where it has none."""
         names = self._key_names()
         return f"the key in {' or '.join(names)}" if names else ""
 

@@ -20,7 +20,7 @@ from pmbench.running.folder import Opened, read_json, read_lines, write_json
 from pmbench.running.judging import score, stored_scores
 from pmbench.running.plan import Plan
 from pmbench.running.progress import Progress
-from pmbench.running.records import Counts, ResponseRecord, Results, ScoreRecord
+from pmbench.running.records import Counts, ResponseRecord, Results, ScoreRecord, slim
 from pmbench.running.responding import Key, respond
 from pmbench.running.workers import Stop
 
@@ -73,20 +73,21 @@ def carry_out(plan: Plan, progress: Progress) -> Outcome:
 
 async def _phases(plan: Plan, progress: Progress) -> Outcome:
     responses: dict[Key, ResponseRecord] = {
-        (r.id, r.sample): r
+        (r.id, r.sample): slim(r)
         for r in read_lines(plan.folder.responses, ResponseRecord)
         if r.round == plan.round
     }
     scores: dict[Key, ScoreRecord] = stored_scores(plan)
     store = Opened(plan.store.path)
-    interrupted, stop = False, Stop()
+    interrupted, stop, judging = False, Stop(), Stop()
     _interruptible()
     try:
         plan.budget.spent(*_spent(responses.values(), scores.values()))
         await respond(plan, responses, progress, stop)
         await plan.model.close(wait=bool(stop.reason))
-        # A judge that costs nothing can still score what is there.
-        await score(plan, responses, scores, progress, stop)
+        # What is there can be scored, also when the model can be asked no more.
+        await score(plan, responses, scores, progress, judging)
+        stop = stop if stop.reason else judging
     except asyncio.CancelledError:
         # The user's Ctrl-C; what is on disk is counted and shown.
         interrupted = True

@@ -7,6 +7,7 @@ token by token. Later requests are taken to be as long as the first. What the st
 from __future__ import annotations
 
 import asyncio
+import random
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -149,93 +150,81 @@ class _NoEmbedder:
 
 
 def _of_model(plan: Plan) -> Part:
-    samples = plan.request.samples
     ends = [plan.strategy.estimate(instance.inputs) for instance in plan.chosen]
-    low, high = (samples * sum(end[side] for end in ends) for side in (0, 1))
     count = counter(plan.model.backend)
-    if not high:
+    if not any(most for _, most in ends):
         return Part(plan.model.name, (0, 0), (0, 0), 0, count.name)
     asked, failures = asyncio.run(_try(plan, ends, count))
-    if not asked:
-        return _by_inputs(plan, ends, count, failures)
-    notes = [f"{len(failures)} of the instances could not be tried ({failures[0]})"] if failures else []
-    # The instances that were tried stand for all: in proportion to the requests that each may make.
-    scales = [end / tried if tried else 0.0 for end, tried in zip((low, high), _totals(asked), strict=True)]
-    prompts = [sum(one.requests[side] * one.prompt for one in asked) for side in (0, 1)]
-    answers = sum(one.requests[1] * one.answer for one in asked)
-    cost, unpriced = _money(plan.model, asked, scales)
-    return Part(
-        plan.model.name,
-        (low, high),
-        (round(scales[0] * prompts[0]), round(scales[1] * prompts[1])),
-        round(scales[1] * answers),
-        count.name,
-        cost,
-        unpriced,
-        len(asked),
-        notes,
-    )
-
-
-def _by_inputs(plan: Plan, ends: Sequence[Ends], count: TokenCounter, failures: Sequence[str]) -> Part:
-    """Where the strategy cannot be tried: the tokens of what it is given, without its prompts."""
-    samples = plan.request.samples
-    asked = [
-        _Asked((samples * end[0], samples * end[1]), count.count(_json(instance.inputs)), 0)
-        for instance, end in zip(plan.chosen, ends, strict=True)
-    ]
+    if asked:
+        some = f"{len(failures)} of the instances could not be tried ({failures[0]})" if failures else ""
+        return _part(plan, plan.model, ends, asked, count, some, tried=True)
     why = failures[0] if failures else "it asks nothing"
     note = f"the strategy could not be tried ({why}): tokens are those of its inputs, prompts not counted"
-    return _of_prompts(plan.model, asked, count, note)
+    asked = [
+        _Asked(ends[place], count.count(_json(plan.chosen[place].inputs)), 0)
+        for place in _spread(len(ends), MOST_TRIED)
+    ]
+    return _part(plan, plan.model, ends, asked, count, note, tried=False)
 
 
 def _of_judge(plan: Plan, role: str) -> Part:
     """The responses to be judged are not there yet: each request is taken to hold the instance once."""
-    model, samples = plan.judge_models[role], plan.request.samples
+    model, settings = plan.judge_models[role], plan.judge_choices[role].settings
+    ends = [plan.task.judges[role].requests(instance, settings) for instance in plan.chosen]
     count = counter(model.backend)
-    settings = plan.judge_choices[role].settings
     asked = []
-    for instance in plan.chosen:
-        fewest, most = plan.task.judges[role].requests(instance, settings)
-        tokens = count.count(_json(instance.inputs)) + count.count(_json(instance.target))
-        asked.append(_Asked((samples * fewest, samples * most), tokens, 0))
+    for place in _spread(len(ends), MOST_TRIED):
+        texts = _json(plan.chosen[place].inputs), _json(plan.chosen[place].target)
+        asked.append(_Asked(ends[place], sum(map(count.count, texts)), 0))
     note = "a rough guess: responses are not known yet, each request is taken to hold one instance's texts"
-    return _of_prompts(model, asked, count, note)
+    return _part(plan, model, ends, asked, count, note, tried=False)
 
 
-def _of_prompts(model: FacadeModel, asked: Sequence[_Asked], count: TokenCounter, note: str) -> Part:
-    cost, unpriced = _money(model, asked, (1.0, 1.0))
+def _part(
+    plan: Plan,
+    model: FacadeModel,
+    ends: Sequence[Ends],
+    asked: Sequence[_Asked],
+    count: TokenCounter,
+    note: str,
+    *,
+    tried: bool,
+) -> Part:
+    """From the requests of some instances to those of all: in proportion to how many each may make."""
+    low, high = (plan.request.samples * sum(end[side] for end in ends) for side in (0, 1))
+    here = [sum(one.requests[side] for one in asked) for side in (0, 1)]
+    scales = [whole / part if part else 0.0 for whole, part in zip((low, high), here, strict=True)]
+    prompts = [sum(one.requests[side] * one.prompt for one in asked) for side in (0, 1)]
+    answers = sum(one.requests[1] * one.answer for one in asked)
+    batch = plan.request.batch_api and model.backend.jobs is not None
+    cost, unpriced = _money(model, asked, scales, batch=batch)
     return Part(
         model.name,
-        _totals(asked),
-        (
-            sum(one.requests[0] * one.prompt for one in asked),
-            sum(one.requests[1] * one.prompt for one in asked),
-        ),
-        None,
+        (low, high),
+        (round(scales[0] * prompts[0]), round(scales[1] * prompts[1])),
+        round(scales[1] * answers) if tried else None,
         count.name,
         cost,
         unpriced,
-        notes=[note],
+        len(asked) if tried else 0,
+        [note] if note else [],
     )
 
 
-def _totals(asked: Sequence[_Asked]) -> Ends:
-    return sum(one.requests[0] for one in asked), sum(one.requests[1] for one in asked)
-
-
 def _money(
-    model: FacadeModel, asked: Sequence[_Asked], scales: Sequence[float]
+    model: FacadeModel, asked: Sequence[_Asked], scales: Sequence[float], *, batch: bool
 ) -> tuple[tuple[float, float] | None, str]:
     """Least and most US dollars, or why there are none. Prices may have steps, so each request is priced alone."""
     price = model.backend.price
     if price is None:
-        return None, "" if model.local else f"{model.name} does not say whose prices are its own"
+        return None, "" if model.local else "nobody's prices are known to be those of its server"
     least = most = 0.0
     for one in asked:
-        short = dollars(price, Usage(one.prompt, min(1, one.answer)))
-        long = dollars(price, Usage(one.prompt, one.answer))
+        short = dollars(price, Usage(one.prompt, min(1, one.answer)), batch=batch)
+        long = dollars(price, Usage(one.prompt, one.answer), batch=batch)
         if short is None or long is None:
+            if model.local:  # a server of one's own, for which nobody sends a bill
+                return None, ""
             return None, why_unknown(price) or f"the prices of {price.model} have none for answers"
         least, most = least + one.requests[0] * short, most + one.requests[1] * long
     return (scales[0] * least, scales[1] * most), ""
@@ -277,10 +266,11 @@ async def _try_one(plan: Plan, instance: Instance, model: _Silent) -> str:
 
 
 def _spread(total: int, most: int) -> list[int]:
-    """At most so many places, evenly spread over all, the first among them."""
+    """At most so many places, one anywhere in each of as many equal parts: data may repeat themselves evenly."""
     if total <= most:
         return list(range(total))
-    return [place * total // most for place in range(most)]
+    drawn = random.Random(0)
+    return [min(int((part + drawn.random()) * total / most), total - 1) for part in range(most)]
 
 
 def _json(value: Mapping[str, Any]) -> str:

@@ -14,7 +14,7 @@ from pmbench.running.faults import check_writable, is_ours, kind_of, leading
 from pmbench.running.folder import Appender, read_lines
 from pmbench.running.plan import Plan
 from pmbench.running.progress import Progress
-from pmbench.running.records import ResponseRecord, ScoreRecord
+from pmbench.running.records import ResponseRecord, ScoreRecord, slim
 from pmbench.running.responding import Key, response_digest, totals
 from pmbench.running.workers import Stop, over, width_for
 
@@ -26,7 +26,7 @@ EMBEDDED_PARALLEL = 16
 def stored_scores(plan: Plan) -> dict[Key, ScoreRecord]:
     """Scores of this round that are on disk, the last of each instance and sample."""
     path = plan.folder.scores(plan.scoring_digest) / SCORES
-    return {(r.id, r.sample): r for r in read_lines(path, ScoreRecord) if r.round == plan.round}
+    return {(r.id, r.sample): slim(r) for r in read_lines(path, ScoreRecord) if r.round == plan.round}
 
 
 async def score(
@@ -66,10 +66,11 @@ async def score(
             instance, response = item
             record = await _score_one(plan, instance, response)
             lines.append(record)
-            have[instance.id, response.sample] = record
+            have[instance.id, response.sample] = slim(record)
             progress.advance(failed=record.status == "missing")
 
-        await over(todo, judge, width=width_for(parallel), stop=stop)
+        width = len(todo) if plan.request.batch_api else width_for(parallel)
+        await over(todo, judge, width=width, stop=stop)
     progress.finish()
 
 

@@ -86,6 +86,7 @@ def open_parts(
 
     budget = Budget(request.max_requests, request.max_cost)
     _check_prices(parts, request)
+    _check_jobs(parts, request)
 
     def opened(name: str, backend: Backend, sampling: Sampling) -> FacadeModel:
         traffic = _traffic(request, backend, budget)
@@ -149,6 +150,16 @@ def _check_prices(parts: Iterable[Part], request: RunRequest) -> None:
                 remedy=f'Set it under [prices."{part.backend.name}:{part.backend.spec.target}"] in pmbench.toml,'
                 " or bound the run by --max-requests",
             )
+
+
+def _check_jobs(parts: Iterable[Part], request: RunRequest) -> None:
+    """Raises ConfigError where jobs are asked for and no part has a batch API."""
+    if request.batch_api and not any(part.backend.jobs is not None for part in parts):
+        raise ConfigError(
+            f"{request.model} has no batch API",
+            where="--batch-api",
+            remedy="OpenAI's and Anthropic's own models have one; leave it out",
+        )
 
 
 def _check_sampling(request: RunRequest, model: FacadeModel) -> list[str]:

@@ -20,6 +20,7 @@ from pmbench.core.task import EMBEDDED, Judge, JudgeParts, Strategy, Task
 from pmbench.data.loading import Dataset, load
 from pmbench.models.budget import Budget
 from pmbench.models.facade import FacadeModel
+from pmbench.models.jobs import JobFolder
 from pmbench.models.store import CompletionStore
 from pmbench.running.checks import check_request, coverage
 from pmbench.running.faults import fault
@@ -63,6 +64,7 @@ class RunRequest:
     tokens_per_minute: float | None = None
     max_requests: int | None = None
     max_cost: float | None = None
+    batch_api: bool = False
     label: str | None = None
     command: tuple[str, ...] = ()
 
@@ -261,6 +263,11 @@ def _resolve(request: RunRequest, task: Task, dataset: Dataset, store: Completio
     )
     named = request.label or request.model
     folder = folder_for(request.runs, task.name, named, parts.strategy_name, digest(asked))
+    if request.batch_api:
+        for one in dict.fromkeys((model, *judge_models.values())):
+            one.submit_to(JobFolder(folder.path / "jobs"))
+    # Recorded answers have been read; nothing else looks at the rows, which are as large as the instances.
+    dataset.rows.clear()
     return Plan(
         request=request,
         task=task,

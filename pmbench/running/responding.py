@@ -16,7 +16,7 @@ from pmbench.running.faults import check_writable, is_ours, kind_of, leading
 from pmbench.running.folder import Appender
 from pmbench.running.plan import Plan
 from pmbench.running.progress import Progress
-from pmbench.running.records import ResponseRecord
+from pmbench.running.records import ResponseRecord, slim
 from pmbench.running.workers import Stop, over, width_for
 
 Key = tuple[str, int]
@@ -48,10 +48,13 @@ async def respond(plan: Plan, have: dict[Key, ResponseRecord], progress: Progres
             instance, sample = item
             record = await _respond_one(plan, instance, sample)
             lines.append(record)
-            have[instance.id, sample] = record
+            have[instance.id, sample] = slim(record)
             progress.advance(failed=record.status == "failed")
 
         width = width_for(plan.model.parallel, _at_once(plan, todo[0][0]))
+        if plan.request.batch_api:
+            # A job is made of what is asked at the same time.
+            width = len(todo)
         await over(todo, answer, width=width, stop=stop)
     progress.finish()
 

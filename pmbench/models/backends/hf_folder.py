@@ -185,7 +185,11 @@ def _cached(repo: str, revision: str, preset: str, where: str) -> ModelFolder:
         raise ConfigError("is no name of the hub", where=where, remedy="Write hf:ORG/NAME") from None
     if not isinstance(found, str):
         at = f" at revision {revision}" if revision else ""
-        how = f"pmbench fetch {preset}" if preset else f"hf download {repo}" + at.replace("at", "--", 1).replace("-- ", "--")
+        how = (
+            f"pmbench fetch {preset}"
+            if preset
+            else f"hf download {repo}" + at.replace("at", "--", 1).replace("-- ", "--")
+        )
         raise ModelUnavailable(
             f"is not in the Hugging Face cache{at}, and nothing is downloaded in the middle of a run",
             where=where,

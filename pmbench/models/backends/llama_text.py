@@ -95,8 +95,8 @@ def as_text(speaker: Speaker, body: Mapping[str, Any], room: int) -> Prompt | No
         room: tokens of the context; what is much longer than that is not looked through.
 
     Raises:
-        RequestFailed: `too-long`; `control-tokens` where the chat template does not give a message back as it is, so that
-            nothing can be said of what its control tokens became; `schema`; `invalid`; `server`.
+        RequestFailed: `too-long`; `control-tokens` where the chat template does not give a message back as it
+            is, so that nothing can be said of what its control tokens became; `schema`; `invalid`; `server`.
     """
     contents = [message["content"] for message in body["messages"]]
     injected = _control_texts(speaker, "\n".join(contents), most=2 * room)
