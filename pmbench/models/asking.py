@@ -94,10 +94,11 @@ class Asker:
             backend.hear = self._lane.hear
         self._desk: BatchDesk | None = None
 
-    def submit_to(self, folder: JobFolder) -> None:
+    def submit_to(self, folder: JobFolder, *, again: bool = False) -> None:
         """Make every request from now on part of a job of the backend's batch API."""
         if self.backend.jobs is not None:
-            self._desk = BatchDesk(self.name, self.backend.jobs, self.backend.account(), folder)
+            account = self.backend.account()
+            self._desk = BatchDesk(self.name, self.backend.jobs, account, folder, again=again)
 
     async def chat(self, request: Request, flight: Flight[Any]) -> Completion:
         """A completion that holds an answer; an empty one that ended by itself is asked for once more."""

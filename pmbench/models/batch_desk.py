@@ -38,9 +38,13 @@ class BatchDesk:
         jobs: the backend's batch API.
         account: digest of server and key: jobs of another account are not looked at.
         folder: of the run's jobs.
+        again: whether what failed for good is submitted once more.
     """
 
-    def __init__(self, name: str, jobs: Jobs, account: str, folder: JobFolder) -> None:
+    def __init__(
+        self, name: str, jobs: Jobs, account: str, folder: JobFolder, *, again: bool = False
+    ) -> None:
+        self._again = again
         self.name, self._jobs, self._account, self._folder = name, jobs, account, folder
         self._answers: dict[str, Line] = {}
         self._under_way: dict[str, Job] = {}
@@ -78,7 +82,8 @@ class BatchDesk:
             try:
                 return self._jobs.read(request, line)
             except RequestFailed as error:
-                if not error.retryable or self._submitted[key] >= SUBMISSIONS:
+                passes = error.retryable and self._submitted[key] < SUBMISSIONS
+                if not passes and not self._again:
                     raise RequestFailed(error.kind, error.detail, usage=error.usage) from None
         if key not in self._under_way:
             self._gathered[key] = self._jobs.body(request)

@@ -187,9 +187,9 @@ class FacadeModel:
         tracked().calls.append(Call("embed", latency=time.perf_counter() - began, retries=flight.retries))
         return vectors
 
-    def submit_to(self, folder: JobFolder) -> None:
+    def submit_to(self, folder: JobFolder, *, again: bool = False) -> None:
         """Make every request from now on part of a job of the backend's batch API, if it has one."""
-        self._asker.submit_to(folder)
+        self._asker.submit_to(folder, again=again)
 
     async def close(self, *, wait: bool = False) -> None:
         """End what is under way and let go of the backend. A later request opens it again.

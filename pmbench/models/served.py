@@ -110,7 +110,7 @@ class Served(Backend):
         trusted = settings().policy.trusted_endpoints
         named = origin(self.url)
         if self.own and named not in {origin(text) for text in trusted}:
-            return Endpoint(self._place(), named, "remote")
+            return Endpoint(self.place, named, "remote")
         return look_up(self.url, trusted)
 
     @property
@@ -168,7 +168,7 @@ class Served(Backend):
         return {
             "engine": self.name,
             "api": self.api,
-            "endpoint": self._place(),
+            "endpoint": self.place,
             "model": self.spec.target,
             "form": self.form,
             **self.decides(),
@@ -263,6 +263,7 @@ class Served(Backend):
         names = self._key_names()
         return f"the key in {' or '.join(names)}" if names else ""
 
-    def _place(self) -> str:
+    @property
+    def place(self) -> str:
         """Origin and path of the server, in one spelling."""
         return f"{origin(self.url)}{urlsplit(self.url).path.rstrip('/')}"

@@ -140,10 +140,9 @@ def _check_prices(parts: Iterable[Part], request: RunRequest) -> None:
 
     for part in parts:
         price = part.backend.price
-        unknown = part.backend.endpoint is not None and not part.backend.local
-        if price is not None:
-            unknown = dollars(price, Usage(1, 1)) is None
-        if unknown:
+        if part.backend.local:
+            continue  # the machine is the user's own
+        if price is None or dollars(price, Usage(1, 1)) is None:
             raise ConfigError(
                 f"the price of {part.name} is not known",
                 where="--max-cost",

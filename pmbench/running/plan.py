@@ -141,21 +141,6 @@ class Plan:
         for model in self.models:
             model.round = number
 
-    def estimate(self) -> Estimate:
-        """Requests and tokens, before anything is asked; what the store has is not subtracted."""
-        low = high = tokens = 0
-        for instance in self.chosen:
-            fewest, most = self.strategy.estimate(instance.inputs)
-            low, high = low + fewest, high + most
-            tokens += most * (len(msgspec.json.encode(dict(instance.inputs))) // 4)
-        judged = [0, 0]
-        for role in self.judge_models:
-            for instance in self.chosen:
-                fewest, most = self.task.judges[role].requests(instance, self.judge_choices[role].settings)
-                judged = [judged[0] + fewest, judged[1] + most]
-        k = self.request.samples
-        return Estimate((low * k, high * k), (judged[0] * k, judged[1] * k), tokens * k)
-
     async def close(self) -> None:
         """Let go of models, embedder and store."""
         for model in self.models:
@@ -163,15 +148,6 @@ class Plan:
         if self.embedder is not None:
             await self.embedder.close()
         self.store.close()
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """Fewest and most requests to the model and to judges; prompt tokens at four characters a token."""
-
-    model: tuple[int, int]
-    judges: tuple[int, int]
-    prompt_tokens: int
 
 
 def make_plan(request: RunRequest) -> Plan:
@@ -265,7 +241,7 @@ def _resolve(request: RunRequest, task: Task, dataset: Dataset, store: Completio
     folder = folder_for(request.runs, task.name, named, parts.strategy_name, digest(asked))
     if request.batch_api:
         for one in dict.fromkeys((model, *judge_models.values())):
-            one.submit_to(JobFolder(folder.path / "jobs"))
+            one.submit_to(JobFolder(folder.path / "jobs"), again=request.retry_failed)
     # Recorded answers have been read; nothing else looks at the rows, which are as large as the instances.
     dataset.rows.clear()
     return Plan(

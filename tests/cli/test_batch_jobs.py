@@ -69,11 +69,9 @@ def test_what_expired_or_failed_is_submitted_again(pmbench, tmp_path: Path, llm_
     )
     half = pmbench(*command(model, "--batch-api"))
     assert half.returncode == 1 and "6 of 12" in half.stdout
+    llm_server.control()
     again = pmbench(*command(model, "--batch-api"))
     assert again.returncode == 1 and "1 of 12 not done" in " ".join(again.stdout.split())
-    llm_server.control()
-    # Submitted once more by the command before, while the server still failed it; now it passes.
-    assert pmbench(*command(model, "--batch-api")).returncode == 1
     done = pmbench(*command(model, "--batch-api"))
     assert done.returncode == 0, done.stdout
     assert json.loads((tmp_path / "out.json").read_text())["counts"]["scored"] == 12
@@ -97,6 +95,22 @@ def test_a_job_whose_submission_was_killed_is_found_again(
     done = pmbench(*command(model, "--batch-api"))
     assert done.returncode == 0, done.stdout + done.stderr
     assert llm_server.stats()["batch_items"] == len(MESSAGES)
+
+
+def test_what_failed_for_good_is_submitted_again_when_the_user_says_so(
+    pmbench, tmp_path: Path, llm_server
+) -> None:
+    prepared(tmp_path)
+    model = models(llm_server)[0]
+    llm_server.control(faults=[{"kind": "400", "batch": True, "contains": "message 11"}])
+    assert pmbench(*command(model, "--batch-api")).returncode == 1
+    failed = pmbench(*command(model, "--batch-api"))
+    assert failed.returncode == 1 and "1 failed; kinds: invalid 1" in failed.stdout
+    llm_server.control()
+    assert pmbench(*command(model, "--batch-api", "--retry-failed")).returncode == 1
+    done = pmbench(*command(model, "--batch-api", "--retry-failed"))
+    assert done.returncode == 0, done.stdout
+    assert llm_server.stats()["batch_items"] == len(MESSAGES) + 1
 
 
 def test_a_server_that_does_not_tell_of_its_jobs_counts_nothing_as_failed(

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 import vendor_faults as faults
+from spans import Spans
 from vendor_models import CLAUDE, KEY, SECRET, asked, at, chat, made, opened
 
 from pmbench.core.errors import ModelUnavailable, RequestFailed
@@ -134,6 +135,15 @@ def test_another_server_than_the_vendors_is_not_sent_the_vendors_key(llm_server,
     monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
     llm_server.control(key="none")
     assert chat(CLAUDE, llm_server).text
+
+
+def test_nothing_is_written_into_traces(llm_server, monkeypatch):
+    trace = pytest.importorskip("opentelemetry.trace", reason="nothing can trace without opentelemetry")
+    spans = Spans()
+    monkeypatch.setattr(trace, "get_tracer_provider", lambda: spans)
+    monkeypatch.setattr(trace, "get_tracer", lambda *a, **k: spans)
+    monkeypatch.setenv("ANTHROPIC_OPEN_TELEMETRY_TRACES_CONTENT_MODE", "content")
+    assert chat(SPEC, llm_server).text and spans.seen == {}
 
 
 PROGRAM = """

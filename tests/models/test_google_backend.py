@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import importlib.util
 import json
 import math
 from typing import Any
@@ -357,3 +358,11 @@ def test_a_name_that_moved_is_not_followed(llm_server, monkeypatch):
     with pytest.raises(ModelUnavailable, match="stands for another address now"):
         asyncio.run(whole())
     assert llm_server.stats()["connections"] == 0
+
+
+def test_without_any_of_googles_packages_the_extra_is_named(monkeypatch):
+    def absent(name, package=None):
+        raise ModuleNotFoundError(f"No module named {name!r}")
+
+    monkeypatch.setattr(importlib.util, "find_spec", absent)
+    assert "pmbench[google]" in made(GEMINI).unavailable()

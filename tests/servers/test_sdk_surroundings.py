@@ -31,6 +31,7 @@ from sdk_clients import (
     openai_client,
 )
 from server_fixture import HERE
+from spans import Spans
 
 pytestmark = pytest.mark.slow
 NAMES = list(LIBRARIES)
@@ -122,35 +123,9 @@ def test_a_variable_switches_anthropics_log_on(llm_server):
     assert SECRET in done.stderr and KEY not in done.stderr
 
 
-class _Spans:
-    """The least of a tracer provider: keeps the attributes of all spans."""
-
-    def __init__(self) -> None:
-        self.seen: dict[str, Any] = {}
-
-    def get_tracer(self, *args: Any, **kwargs: Any) -> _Spans:
-        return self
-
-    def start_span(self, name: str, *args: Any, attributes: Any = None, **kwargs: Any) -> _Spans:
-        self.seen.update(attributes or {})
-        return self
-
-    def is_recording(self) -> bool:
-        return True
-
-    def set_attribute(self, key: str, value: Any) -> None:
-        self.seen[key] = value
-
-    def set_attributes(self, attributes: Any) -> None:
-        self.seen.update(attributes)
-
-    def __getattr__(self, name: str) -> Any:
-        return lambda *args, **kwargs: None
-
-
 def test_anthropic_writes_words_into_traces_when_a_variable_says_so(llm_server, monkeypatch):
     trace = pytest.importorskip("opentelemetry.trace", reason="nothing can trace without opentelemetry")
-    spans = _Spans()
+    spans = Spans()
     monkeypatch.setattr(trace, "get_tracer_provider", lambda: spans)
     monkeypatch.setattr(trace, "get_tracer", lambda *a, **k: spans)
     monkeypatch.setenv("ANTHROPIC_OPEN_TELEMETRY_TRACES_CONTENT_MODE", "content")

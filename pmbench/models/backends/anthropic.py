@@ -79,7 +79,7 @@ class Anthropic(Served):
             raise TypeError("options of anthropic are AnthropicOptions")
         self._options = options
         self.manner = self._manner()
-        self.price = Price("anthropic", spec.target) if self.own else None
+        self.price = Price("anthropic" if self.own else self.place, spec.target)
         features = {"stop", "thinking"}
         if self.manner.samples:
             features.add("temperature")
@@ -114,11 +114,10 @@ class Anthropic(Served):
             return
         from pmbench.models import connection
 
-        key, thin = self.secret(), connection.client(self.endpoint, self.parallel)
+        key, library = self.secret(), wire.library()
+        thin = connection.client(self.endpoint, self.parallel)
         with connection.environment_without("ANTHROPIC_"):
-            import anthropic
-
-            self._client = anthropic.AsyncAnthropic(
+            self._client = library.AsyncAnthropic(
                 api_key=key,
                 base_url=self.endpoint.url,
                 http_client=thin,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Mapping
+from types import ModuleType
 from typing import Any
 
 import msgspec
@@ -68,6 +70,17 @@ def version(model: str) -> tuple[int, int] | None:
         return None
     found = _VERSION.search(model)
     return (int(found[1]), int(found[2] or 0)) if found else _UNKNOWN
+
+
+@functools.cache
+def library() -> ModuleType:
+    """Anthropic's library. A variable that would have it log whole requests is hidden while it is imported."""
+    from pmbench.models import connection
+
+    with connection.environment_without("ANTHROPIC_"):
+        import anthropic
+    connection.quiet("anthropic")
+    return anthropic
 
 
 def body(request: Request, manner: Manner) -> dict[str, Any]:
@@ -145,12 +158,11 @@ def _kept(text: str) -> dict[str, Any]:
 
 def _schema(schema: Mapping[str, Any]) -> dict[str, Any]:
     """The schema with what Anthropic does not take moved into descriptions, by its own library's rule."""
-    import anthropic
-
     try:
-        return anthropic.transform_schema(dict(schema))
+        adapted: dict[str, Any] = library().transform_schema(dict(schema))
     except (ValueError, TypeError, AssertionError):
         raise RequestFailed("unsupported", "a JSON schema that Anthropic cannot keep an answer to") from None
+    return adapted
 
 
 def _usage(told: Mapping[str, Any]) -> Usage:

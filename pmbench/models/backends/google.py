@@ -78,7 +78,7 @@ class Google(Served):
         self._session: aiohttp.ClientSession | None = None
         self._width = 0
         self.manner = self._manner()
-        self.price = Price("google", spec.target) if self.own else None
+        self.price = Price("google" if self.own else self.place, spec.target)
         if "embedding" in spec.target.lower():
             self.offers = frozenset({"embed"})
             return

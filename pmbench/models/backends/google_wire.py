@@ -61,7 +61,7 @@ class Manner(msgspec.Struct, frozen=True):
 
 def thinks_by_itself(model: str) -> bool:
     """Whether a model of this name thinks without being told to."""
-    return _THINKING.match(model) is not None
+    return _THINKING.search(model) is not None
 
 
 def body(request: Request, manner: Manner) -> dict[str, Any]:

@@ -20,7 +20,7 @@ _ROOM = 128
 """Columns that a buffer grows by: a step then writes one column instead of copying all of them."""
 
 
-class RowLayer(DynamicLayer):
+class RowLayer(DynamicLayer):  # type: ignore[no-untyped-call,unused-ignore]
     """One layer's keys and values of rows that end in the same column.
 
     They lie in buffers with room for more rows and more columns. A row that has ended gives its place to the
@@ -29,7 +29,7 @@ class RowLayer(DynamicLayer):
     """
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call,unused-ignore]
         self.rows = self.start = self.end = 0
         self._buffers: list[torch.Tensor] = []
 
@@ -42,8 +42,7 @@ class RowLayer(DynamicLayer):
         for buffer, states in zip(self._buffers, (key_states, value_states), strict=True):
             buffer[: self.rows, :, self.end : self.end + new] = states
         self.end += new
-        self._show()
-        return self.keys, self.values
+        return self._show()
 
     def admit(self, keys: torch.Tensor, values: torch.Tensor, lengths: list[int]) -> None:
         """Add rows whose tokens stand in the first `lengths` columns of `keys` and `values`."""
@@ -68,8 +67,10 @@ class RowLayer(DynamicLayer):
         self.start = self.end - width
         self._show()
 
-    def _show(self) -> None:
-        self.keys, self.values = (buffer[: self.rows, :, self.start : self.end] for buffer in self._buffers)
+    def _show(self) -> tuple[torch.Tensor, torch.Tensor]:
+        keys, values = (buffer[: self.rows, :, self.start : self.end] for buffer in self._buffers)
+        self.keys, self.values = keys, values
+        return keys, values
 
     def _reserve(self, keys: torch.Tensor, values: torch.Tensor, rows: int, width: int, new: int) -> None:
         """Make room for so many rows, `width` columns up to the end, and `new` columns after it."""
@@ -93,7 +94,8 @@ class Rows:
     """The rows of a running batch: their keys and values, and how many tokens each has."""
 
     def __init__(self) -> None:
-        self.cache = Cache(layer_class_to_replicate=RowLayer)
+        self._layers: list[Any] = []
+        self.cache = Cache(layers=self._layers)
         self.lengths: list[int] = []
 
     def __len__(self) -> int:
@@ -104,13 +106,13 @@ class Rows:
         """Columns: tokens of the longest row."""
         return max(self.lengths, default=0)
 
-    def admit(self, pairs: Pairs, lengths: list[int]) -> None:
-        """Add rows; see `RowLayer.admit`."""
-        layers = self.cache.layers
-        while len(layers) < len(pairs):
-            layers.append(RowLayer())
-        for layer, (keys, values) in zip(layers, pairs, strict=True):
-            layer.admit(keys, values, lengths)
+    def admit(self, pairs: Pairs, places: list[int], lengths: list[int]) -> None:
+        """Add those rows of `pairs`; see `RowLayer.admit`."""
+        while len(self._layers) < len(pairs):
+            self._layers.append(RowLayer())
+        chosen = slice(None) if places == list(range(len(pairs[0][0]))) else places
+        for layer, (keys, values) in zip(self._layers, pairs, strict=True):
+            layer.admit(keys[chosen], values[chosen], lengths)
         self.lengths += lengths
 
     def leave(self, gone: list[int]) -> None:
@@ -118,21 +120,58 @@ class Rows:
         for row in sorted(gone, reverse=True):
             self.lengths[row] = self.lengths[-1]
             self.lengths.pop()
-            for layer in self.cache.layers:
+            for layer in self._layers:
                 layer.leave(row)
         if not self.lengths:
-            self.cache = Cache(layer_class_to_replicate=RowLayer)
+            self._layers.clear()
         elif gone:
-            for layer in self.cache.layers:
+            for layer in self._layers:
                 layer.narrow(self.width)
+
+    @property
+    def columns(self) -> int:
+        """Columns of what is remembered."""
+        return self.width
 
     def mask(self, device: torch.device) -> torch.Tensor | None:
         """Which columns each row has tokens in, the coming column included; None: all in all."""
-        width = self.width + 1
+        width = self.columns + 1
         if min(self.lengths) + 1 == width:
             return None
         first = width - 1 - torch.tensor(self.lengths, device=device)
         return torch.arange(width, device=device)[None, :] >= first[:, None]
+
+
+class WholeRows(Rows):
+    """The rows of a batch of a model whose memory can be chosen from by rows, and else is a whole."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._columns = 0
+
+    @property
+    def columns(self) -> int:
+        """Columns of what is remembered: those of rows that have left stay."""
+        return self._columns
+
+    def admit(self, cache: Any, places: list[int], lengths: list[int]) -> None:
+        """Take a cache, its rows being these; there were none before."""
+        self.cache, self.lengths = cache, list(lengths)
+        self._columns = cache.get_seq_length()
+        self._choose(places)
+
+    def leave(self, gone: list[int]) -> None:
+        """Remove rows, in the order of `Rows.leave`."""
+        order = list(range(len(self.lengths)))
+        for row in sorted(gone, reverse=True):
+            order[row] = order[-1]
+            order.pop()
+        self.lengths = [self.lengths[row] for row in order]
+        if order and gone:
+            self._choose(order)
+
+    def _choose(self, order: list[int]) -> None:
+        self.cache.reorder_cache(torch.tensor(order))
 
 
 class Beginnings:
@@ -173,10 +212,9 @@ class Beginnings:
 
 def expanded(pairs: Pairs, rows: int) -> Cache:
     """A cache for so many rows that all begin with the same tokens; nothing is copied yet."""
-    new: Any = DynamicLayer
     layers: list[Any] = []
     for keys, values in pairs:
-        layer = new()
+        layer: Any = DynamicLayer()  # type: ignore[no-untyped-call,unused-ignore]
         layer.lazy_initialization(keys, values)
         layer.keys, layer.values = keys.expand(rows, -1, -1, -1), values.expand(rows, -1, -1, -1)
         layers.append(layer)

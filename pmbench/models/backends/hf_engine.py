@@ -19,7 +19,6 @@ import torch
 from pmbench.core.errors import RequestFailed
 from pmbench.core.model import Choice, Completion, Usage
 from pmbench.models import first_token
-from pmbench.models.backends.hf_cache import Rows
 from pmbench.models.backends.hf_groups import plan
 from pmbench.models.backends.hf_memory import Budget, out_of_memory
 from pmbench.models.backends.hf_reading import Reader
@@ -71,7 +70,7 @@ class ChatEngine:
     ) -> None:
         self._reader, self._speech, self.budget = reader, speech, budget
         self._context, self._thinking, self._ends = context, thinking, ends
-        self._rows = Rows()
+        self._rows = reader.rows()
         self._running: list[Job] = []
         self._since = 0
 
@@ -95,12 +94,8 @@ class ChatEngine:
         self._leave([place for place, job in enumerate(self._running) if job.gone])
         if any(job.kind == "choose" for job in waiting):
             self._take(waiting, "choose", self.budget.rows, self._choose)
-        asked, free = sum(job.kind == "chat" for job in waiting), self.budget.rows - len(self._running)
-        self._since += 1
-        worth = min(asked, free) * _WORTH >= len(self._running) or self._since >= _PATIENCE
-        if asked and free > 0 and worth:
-            self._since = 0
-            self._take(waiting, "chat", free, self._admit)
+        if self._may_join(sum(job.kind == "chat" for job in waiting)):
+            self._take(waiting, "chat", self.budget.rows - len(self._running), self._admit)
         if self._running:
             self._attempt(self._running, self._step, waiting)
         return bool(self._running)
@@ -109,7 +104,7 @@ class ChatEngine:
         """Fail the answers under way and forget what was kept."""
         for job in self._running:
             job.failed(error)
-        self._running, self._rows = [], Rows()
+        self._running, self._rows = [], self._reader.rows()
         self._reader.beginnings.clear()
 
     def _take(self, waiting: list[Job], kind: str, rows: int, work: Callable[[list[Job], int], None]) -> None:
@@ -160,15 +155,13 @@ class ChatEngine:
     def _admit(self, jobs: list[Job], shared: int) -> None:
         """Read prompts and write the first token of each answer; those that go on join the running batch."""
         prompts = [_so_far(job) for job in jobs]
-        logits, pairs, cached = self._reader.read(prompts, shared)
+        logits, held, cached = self._reader.read(prompts, shared)
         for job, known in zip(jobs, cached, strict=True):
             job.state.cached = max(job.state.cached, min(known, len(job.tokens)))
         ended = self._write(jobs, logits)
         stay = [place for place in range(len(jobs)) if place not in ended]
-        if ended:
-            pairs = [(keys[stay], values[stay]) for keys, values in pairs]
         if stay:
-            self._rows.admit(pairs, [len(prompts[place]) for place in stay])
+            self._rows.admit(held, stay, [len(prompts[place]) for place in stay])
             self._running += [jobs[place] for place in stay]
 
     def _step(self) -> None:
@@ -222,7 +215,7 @@ class ChatEngine:
         back = list(dict.fromkeys([*self._running, *jobs]))
         back = [job for job in back if not job.future.done()]
         self.budget.halve(len(jobs), len(jobs) * widest)
-        self._running, self._rows = [], Rows()
+        self._running, self._rows = [], self._reader.rows()
         self._reader.beginnings.clear()
         self._reader.beginnings.most = self.budget.kept
         empty_memory()

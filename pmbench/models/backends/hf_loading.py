@@ -7,6 +7,7 @@ import importlib.metadata
 import inspect
 import os
 import sys
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -163,7 +164,7 @@ def _adapted(module: Any, folder: Path) -> Any:
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """Without transformers' progress bars and warnings, which would stand in the middle of ours."""
+    """Without the progress bars and warnings of the libraries, which would stand in the middle of ours."""
     import transformers.utils
 
     logging: Any = transformers.utils.logging
@@ -171,7 +172,9 @@ def _quiet() -> Iterator[None]:
     logging.set_verbosity_error()
     logging.disable_progress_bar()
     try:
-        yield
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
     finally:
         logging.set_verbosity(level)
         if bars:

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from transformers.cache_utils import DynamicCache, DynamicLayer, DynamicSlidingWindowLayer
 
-from pmbench.models.backends.hf_cache import Beginnings, Pairs, Rows, expanded, pairs_of
+from pmbench.models.backends.hf_cache import Beginnings, Pairs, Rows, WholeRows, expanded, pairs_of
 
 if TYPE_CHECKING:
     from pmbench.models.backends.hf_groups import Tokens
@@ -29,11 +29,12 @@ class Reader:
         piece: a beginning longer than this is read in pieces of so many tokens.
     """
 
+    joins = True
+    """Whether new rows may join a running batch."""
+
     def __init__(self, loaded: Loaded, *, kept: int, piece: int) -> None:
-        self._model, self._device = loaded.module, loaded.device
-        takes = loaded.takes
-        self._cache_name = "cache" if "cache" in takes else "past_key_values"
-        self._places = "position_ids" in takes
+        self._model, self._device, self._takes = loaded.module, loaded.device, loaded.takes
+        self._cache_name = "cache" if "cache" in self._takes else "past_key_values"
         self._last: torch.Tensor | None = None
         self.beginnings = Beginnings(kept)
         self.piece = piece
@@ -42,14 +43,11 @@ class Reader:
             # Logits of the last token alone: those of a whole prompt would need more memory than the model.
             head.register_forward_pre_hook(self._only_last)
 
-    @property
-    def attends(self) -> bool:
-        """Whether all that it remembers of a text is keys and values: only those can be cut, kept and joined."""
-        layers = DynamicCache(config=self._model.config).layers
-        plain = all(type(layer) in (DynamicLayer, DynamicSlidingWindowLayer) for layer in layers)
-        return plain and self._places
+    def rows(self) -> Rows:
+        """A running batch without rows."""
+        return Rows()
 
-    def read(self, prompts: Sequence[Tokens], shared: int) -> tuple[torch.Tensor, Pairs, list[int]]:
+    def read(self, prompts: Sequence[Tokens], shared: int) -> tuple[torch.Tensor, Any, list[int]]:
         """Read prompts that have their first `shared` tokens in common.
 
         Returns:
@@ -115,3 +113,54 @@ class Reader:
         rows = torch.arange(len(states), device=states.device)
         last = self._last if self._last is not None else states.new_full((len(states),), -1, dtype=torch.long)
         return (states[rows, last.to(states.device)][:, None], *given[1:])
+
+
+class WholeReader(Reader):
+    """Reads for models that remember more of a text than keys and values (state-space, linear attention).
+
+    What such a layer remembers of a text cannot be cut at a token nor shifted, so nothing is kept, and a batch
+    runs until its last answer has ended, without those that ended before.
+    """
+
+    joins = False
+
+    def rows(self) -> Rows:
+        """A running batch without rows."""
+        return WholeRows()
+
+    def read(self, prompts: Sequence[Tokens], shared: int) -> tuple[torch.Tensor, Any, list[int]]:
+        """Read prompts, padded on the left; see `Reader.read`. In place of pairs the whole cache."""
+        lengths = [len(prompt) for prompt in prompts]
+        ids = np.zeros((len(prompts), max(lengths)), np.int64)
+        for row, prompt in enumerate(prompts):
+            ids[row, -len(prompt) :] = prompt
+        mask = np.arange(ids.shape[1])[None, :] >= ids.shape[1] - np.asarray(lengths)[:, None]
+        given = {"attention_mask": torch.from_numpy(mask.astype(np.int64)).to(self._device)}
+        if "position_ids" in self._takes:
+            places = np.maximum(np.cumsum(mask, axis=1) - 1, 0)
+            given["position_ids"] = torch.from_numpy(places).to(self._device)
+        cache = DynamicCache(config=self._model.config)
+        self._last = None
+        logits = self._forward(torch.from_numpy(ids).to(self._device), cache, **given)
+        return logits, cache, [0] * len(prompts)
+
+    def step(self, tokens: Sequence[int], rows: Rows) -> torch.Tensor:
+        """Append one token to each row; see `Reader.step`."""
+        given = {"attention_mask": rows.mask(self._device)}
+        if "position_ids" in self._takes:
+            given["position_ids"] = torch.tensor(rows.lengths, device=self._device)[:, None]
+        self._last = None
+        ids = torch.tensor(tokens, device=self._device)[:, None]
+        logits = self._forward(ids, rows.cache, **given)
+        rows.lengths = [length + 1 for length in rows.lengths]
+        rows.columns += 1
+        return logits
+
+
+def reader_for(loaded: Loaded, *, kept: int, piece: int) -> Reader:
+    """The reader that fits what the model remembers of a text."""
+    layers = DynamicCache(config=loaded.module.config).layers
+    plain = all(type(layer) in (DynamicLayer, DynamicSlidingWindowLayer) for layer in layers)
+    if plain and "position_ids" in loaded.takes:
+        return Reader(loaded, kept=kept, piece=piece)
+    return WholeReader(loaded, kept=0, piece=piece)

@@ -27,7 +27,7 @@ def build(
     from pmbench.models.backends.hf_memory import budget_for
     from pmbench.models.backends.hf_pooled import PooledEngine
     from pmbench.models.backends.hf_prompts import open_speech
-    from pmbench.models.backends.hf_reading import Reader
+    from pmbench.models.backends.hf_reading import reader_for
 
     speech = open_speech(wanted.folder, template)
     config = loaded.module.config
@@ -37,7 +37,7 @@ def build(
         return PooledEngine(loaded, speech, budget, context=context, pooling=pooling)
     if not reuse:
         budget.kept = 0
-    reader = Reader(loaded, kept=budget.kept, piece=budget.prefill)
+    reader = reader_for(loaded, kept=budget.kept, piece=budget.prefill)
     ends = speech.ends | _ends(loaded.module)
     return ChatEngine(reader, speech, budget, context=context, thinking=thinking, ends=ends)
 

@@ -11,6 +11,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+import msgspec
+
 from pmbench.core.errors import ConfigError, RequestFailed
 from pmbench.core.model import Choice, Completion
 from pmbench.models import failures
@@ -30,6 +32,11 @@ _OPENAI = re.compile(r"https://([a-z0-9-]+\.)?api\.openai\.com:443")
 _AZURE = re.compile(r"https://[a-z0-9-]+\.(openai|cognitiveservices|services\.ai)\.azure\.(com|us|cn):443")
 """Origins that are sent the vendors' usual keys, over TLS only; another one needs `?key=`."""
 
+ROOM = 4096
+"""Tokens that a reasoning model may reason for beside those of its answer: its limit counts both."""
+
+_ROOMS = {"minimal": 1024, "low": 2048, "high": 16384, "xhigh": 32768, "max": 32768}
+
 
 class OpenAIOptions(ServedOptions, frozen=True):
     """Options of `openai:`.
@@ -39,7 +46,8 @@ class OpenAIOptions(ServedOptions, frozen=True):
         kind: whether the model chats or embeds; `auto`: it embeds if its name says so.
         azure: the address of a resource of Azure; the model is then the name of a deployment.
         api_version: of Azure's interface, as in `2024-10-21`.
-        reasoning: how much a reasoning model reasons; `auto`: as much as it does by itself.
+        reasoning: how much a reasoning model reasons; `auto`: as much as it does by itself. One of the vendor's
+            has 4,096 tokens for it beside those of its answer, fewer or more with another effort than medium.
         summary: whether a summary of the reasoning is asked for (Responses).
         logprobs: whether choices are made by log-probabilities; `auto`: but for the vendor's reasoning models,
             which have none.
@@ -95,11 +103,13 @@ class OpenAI(Served):
                 "is for other servers than the vendor's", where="option `thinking`", remedy="Give ?reasoning="
             )
         named = is_reasoning(spec.target) or options.reasoning != "auto"
+        reasons = vendors and named and options.reasoning != "none"
         self.manner = Manner(
             model=spec.target,
             vendors=vendors,
             azure=bool(options.azure),
-            reasons=vendors and named and options.reasoning != "none",
+            reasons=reasons,
+            room=_ROOMS.get(options.reasoning, ROOM) if reasons else 0,
             effort="" if options.reasoning == "auto" else options.reasoning,
             summary=options.summary == "on",
             thinking=options.thinking,
@@ -109,7 +119,7 @@ class OpenAI(Served):
         self.dialect: Dialect = (
             openai_chat.Chat(self.manner) if self.api == "chat" else openai_responses.Responses(self.manner)
         )
-        self.price = Price("openai", spec.target) if vendors else None
+        self.price = Price("openai", spec.target) if vendors else Price(self.place, spec.target)
         self.offers, self.features = self._abilities()
         if "batch-api" in self.features:
             self.jobs = OpenAIJobs(self)
@@ -124,12 +134,18 @@ class OpenAI(Served):
         """Whether the server is the vendor's own: OpenAI's, of any region, or one of Azure's names."""
         return (_AZURE if self._options.azure else _OPENAI).fullmatch(origin(self.url)) is not None
 
+    def seconds(self, request: Request) -> float:
+        """Seconds that one attempt may take, its reasoning included."""
+        limit = request.max_tokens + self.manner.room
+        return super().seconds(msgspec.structs.replace(request, max_tokens=limit))
+
     def decides(self) -> Mapping[str, str]:
         """The options that can change an answer."""
         option = self._options
         return {
             "api_version": option.api_version,
             "reasoning": option.reasoning,
+            "room": str(self.manner.room),
             "summary": option.summary,
             "logprobs": "on" if "logprobs" in self.features else "off",
             "thinking": option.thinking,

@@ -39,6 +39,7 @@ class Chat:
     def body(self, request: Request) -> dict[str, Any]:
         """See `Dialect.body`."""
         manner, choosing = self._manner, bool(request.options)
+        limit = (1 if choosing else request.max_tokens) + manner.room
         body: dict[str, Any] = {
             "model": manner.model,
             "messages": [dict(message) for message in request.messages],

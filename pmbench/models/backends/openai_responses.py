@@ -38,7 +38,7 @@ class Responses:
         body: dict[str, Any] = {
             "model": manner.model,
             "input": [dict(message) for message in request.messages],
-            "max_output_tokens": CHOICE_TOKENS if choosing else request.max_tokens,
+            "max_output_tokens": (CHOICE_TOKENS if choosing else request.max_tokens) + manner.room,
             "store": False,
         }
         if not manner.reasons:

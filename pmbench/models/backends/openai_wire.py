@@ -29,6 +29,7 @@ class Manner(msgspec.Struct, frozen=True):
         azure: whether it is Azure's.
         reasons: whether it is one of the vendor's reasoning models, which take no temperature and no stop texts
             and give no log-probabilities.
+        room: tokens that reasoning may take beside those of the answer.
         effort: of reasoning; empty: the model's own.
         summary: whether a summary of the reasoning is asked for.
         thinking: whether the chat template of another server is told to let the model think.
@@ -40,6 +41,7 @@ class Manner(msgspec.Struct, frozen=True):
     vendors: bool = False
     azure: bool = False
     reasons: bool = False
+    room: int = 0
     effort: str = ""
     summary: bool = False
     thinking: str = "auto"
