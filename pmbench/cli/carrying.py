@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from pmbench.running.carrying_out import Outcome
     from pmbench.running.plan import Plan, RunRequest
+    from pmbench.running.records import Results
 
 SCORING = "scoring.json"
 """What lies beside the results of a run."""
@@ -250,12 +251,27 @@ def _print_outcome(
         f"The embedder cut off {outcome.cut} texts at its limit of tokens.": outcome.cut,
         f"{outcome.unreadable} stored answers could not be read and were asked for again.": outcome.unreadable,
         f"{counts.truncated} answers were cut off; --max-tokens raises the limit.": counts.truncated,
+        _one_hot(results): any(usage.one_hot for usage in results.usage.values()),
+        f"The server answered as {', '.join(others)}." if (others := _others(plan, results)) else "": others,
         "The file below keeps the results of more instances that were there before.": outcome.kept,
     }
     for hint in (*(hint for hint, holds in hints.items() if holds), *remarks):
         console.print(hint, style="yellow", markup=False, soft_wrap=True)
     console.print(f"results: {outcome.folder / 'results.json'}", markup=False, soft_wrap=True)
     _print_what_next(console, outcome, to_mend)
+
+
+def _one_hot(results: Results) -> str:
+    count = sum(usage.one_hot for usage in results.usage.values())
+    return f"{count} choices were made in words: all probability stands on the option named."
+
+
+def _others(plan: Plan, results: Results) -> list[str]:
+    """Names under which a server answered that do not hold the name of the model that was asked for."""
+    if plan.model.backend.endpoint is None:
+        return []
+    asked, usage = plan.model.spec.target, results.usage.get("model")
+    return [name for name in (usage.served if usage else ()) if asked not in name and name not in asked]
 
 
 def _print_what_next(console: Console, outcome: Outcome, to_mend: str) -> None:

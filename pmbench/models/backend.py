@@ -135,12 +135,19 @@ class Backend(ABC):
     def __init__(self, spec: ModelSpec, options: BackendOptions) -> None:
         self.spec, self.option = spec, options
 
+    @classmethod
+    def lacking(cls) -> str | None:
+        """The first module of `requires` that is not installed. Imports nothing."""
+        return next((module for module in cls.requires if importlib.util.find_spec(module) is None), None)
+
     def missing_extra(self) -> MissingExtra | None:
-        """The error for the first module of `requires` that is not installed. Imports nothing."""
-        for module, extra in self.requires.items():
-            if importlib.util.find_spec(module) is None:
-                return MissingExtra(f"the backend {self.name!r}", extra, module)
-        return None
+        """The error for a module of `requires` that is not installed. Imports nothing."""
+        module = self.lacking()
+        return (
+            None
+            if module is None
+            else MissingExtra(f"the backend {self.name!r}", self.requires[module], module)
+        )
 
     @abstractmethod
     def unavailable(self) -> str:

@@ -23,6 +23,8 @@ class Call(msgspec.Struct, frozen=True, omit_defaults=True):
         retries: further requests after the first.
         reasoning: the model's thinking.
         failure: kind of the `RequestFailed`; empty if there was an answer.
+        one_hot: whether it is a choice without log-probabilities: all probability on the option named.
+        served: the model as the server named it.
     """
 
     kind: str
@@ -34,6 +36,8 @@ class Call(msgspec.Struct, frozen=True, omit_defaults=True):
     retries: int = 0
     reasoning: str = ""
     failure: str = ""
+    one_hot: bool = False
+    served: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,5 +78,11 @@ def answered(
     """The record of a call that was answered."""
     if isinstance(answer, float):
         return Call(kind, stored=stored, retries=retries)
-    finish, reasoning = ("", "") if isinstance(answer, Choice) else (answer.finish, answer.reasoning)
-    return Call(kind, finish, answer.usage, answer.latency, answer.cost, stored, retries, reasoning)
+    call = Call(
+        kind, usage=answer.usage, latency=answer.latency, cost=answer.cost, stored=stored, retries=retries
+    )
+    if isinstance(answer, Choice):
+        return msgspec.structs.replace(call, one_hot=not answer.exact)
+    return msgspec.structs.replace(
+        call, finish=answer.finish, reasoning=answer.reasoning, served=answer.raw.get("model", "")
+    )

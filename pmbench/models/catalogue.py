@@ -33,6 +33,8 @@ Columns = Callable[[str], Mapping[str, str]]
 def resolve(name: str) -> ModelSpec:
     """What a name stands for: a specification with its backend, the user's options over the preset's.
 
+    Of a preset's routes the first whose backend is installed is taken, with all that it imports.
+
     Raises:
         ConfigError, UnknownName: it cannot be understood.
         ModelUnavailable: no installed package provides a backend for it.
@@ -43,11 +45,13 @@ def resolve(name: str) -> ModelSpec:
             raise _no_backend(asked)
         return asked
     preset = find_preset(asked.target)
-    for text in preset.routes:
-        route = parse_spec(text)
-        if route.backend in _provided() or route.backend == EMBEDDED:
-            return ModelSpec(asked.given, route.backend, route.target, {**route.options, **asked.options})
-    raise ModelUnavailable(_needs(preset), where=f"model {preset.name!r}")
+    routes = [parse_spec(text) for text in preset.routes]
+    provided = [route for route in routes if route.backend in _provided() or route.backend == EMBEDDED]
+    if not provided:
+        raise ModelUnavailable(_needs(preset), where=f"model {preset.name!r}")
+    # Where nothing is installed for any of them, the first one says what it takes.
+    route = next((route for route in provided if _installed(route.backend)), provided[0])
+    return ModelSpec(asked.given, route.backend, route.target, {**route.options, **asked.options})
 
 
 def backend_for(name: str, columns: Columns | None = None) -> Backend:
@@ -160,6 +164,16 @@ def availability(name: str) -> tuple[str, str]:
 def _unavailable(name: str, backend: Backend) -> str:
     what = "its backend cannot say whether it can run here"
     return told(backend.unavailable, what=what, where=f"model {shortened(name)!r}")
+
+
+def _installed(backend: str) -> bool:
+    """Whether all that a backend imports is installed."""
+    if backend == EMBEDDED:
+        return True
+    try:
+        return registry.load(registry.BACKENDS, "backend", backend).lacking() is None
+    except UserError:
+        return False
 
 
 def _provided() -> frozenset[str]:

@@ -165,7 +165,9 @@ class FacadeModel:
         tokens = CHOICE_TOKENS if self.sampling.max_tokens is None else self.sampling.max_tokens
         request = self._request(messages, options=tuple(options), max_tokens=tokens if by_words else 1)
         ask = self._asker.choose_in_words if by_words else self._asker.choose
-        return await self._answer("choose", request, ask, Choice)
+        # A choice in words and one by log-probabilities are different answers to the same request.
+        kind = "choose in words" if by_words else "choose"
+        return await self._answer(kind, request, ask, Choice)
 
     async def reward(self, messages: Sequence[Message]) -> float:
         """See `Model.reward`."""

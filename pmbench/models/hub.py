@@ -1,4 +1,4 @@
-"""One file of the Hugging Face hub, with the SHA-256 that the hub states for it."""
+"""Files and whole models of the Hugging Face hub, with the SHA-256 that the hub states for them."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from pmbench.core.errors import MissingExtra, ModelUnavailable, StorageError
+from pmbench.models import cache
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
@@ -49,7 +50,7 @@ def download(repo: str, name: str, revision: str, folder: Path) -> HubFile:
     where = f"{repo} of the hub"
     if importlib.util.find_spec("huggingface_hub") is None:
         raise MissingExtra(f"{name} of the hub", "hub", "huggingface_hub")
-    if os.environ.get("HF_HUB_OFFLINE", "").strip().upper() in {"1", "ON", "YES", "TRUE"}:
+    if _offline():
         raise ModelUnavailable(
             f"{name} cannot be fetched: HF_HUB_OFFLINE is set",
             where=where,
@@ -67,6 +68,77 @@ def download(repo: str, name: str, revision: str, folder: Path) -> HubFile:
     except Exception as error:  # noqa: BLE001 - the library's network errors have changed class between versions
         raise _explained(error, name, where, folder) from None
     return HubFile(path, scratch, sha256, commit)
+
+
+WEIGHTS_AND_WORDS = (
+    "*.safetensors",
+    "*.json",
+    "*.model",
+    "*.jinja",
+    "*.txt",
+    "tokenizer*",
+    "merges*",
+    "vocab*",
+)
+"""Files that a model in transformers' format is made of. Nothing that could hold a program's code."""
+
+
+def snapshot(repo: str, revision: str) -> Path:
+    """Download a whole model into the cache of the hub's library (HF_HOME), where every program finds it.
+
+    Files that the hub states a SHA-256 for are checked against it; one that differs is deleted.
+
+    Args:
+        repo: `ORG/NAME`.
+        revision: branch, tag or commit; empty for `main`.
+
+    Returns:
+        The folder of that commit.
+
+    Raises:
+        MissingExtra: the hub's library is not installed.
+        ModelUnavailable: offline, no such repository, not allowed, no weights in it, or damaged.
+        StorageError: the disk is full or cannot be written.
+    """
+    where = f"{repo} of the hub"
+    if importlib.util.find_spec("huggingface_hub") is None:
+        raise MissingExtra(f"{repo} of the hub", "hub", "huggingface_hub")
+    if _offline():
+        raise ModelUnavailable(
+            "cannot be fetched: HF_HUB_OFFLINE is set", where=where, remedy="Unset it, or copy the cache here"
+        )
+    from huggingface_hub import constants, snapshot_download
+    from huggingface_hub.utils.tqdm import disable_progress_bars
+
+    if not sys.stderr.isatty():
+        disable_progress_bars()
+    try:
+        found = snapshot_download(repo, revision=revision or None, allow_patterns=list(WEIGHTS_AND_WORDS))
+    except KeyboardInterrupt:
+        raise
+    except Exception as error:  # noqa: BLE001 - the library's network errors have changed class between versions
+        raise _explained(error, repo, where, Path(constants.HF_HUB_CACHE)) from None
+    folder = Path(found)
+    _check_snapshot(folder, where)
+    return folder
+
+
+def _check_snapshot(folder: Path, where: str) -> None:
+    """The library names what it keeps by the hub's SHA-256, and does not look again at what is in it."""
+    if not any(folder.glob("*.safetensors")):
+        raise ModelUnavailable("holds no weights in the format safetensors", where=where)
+    for link in sorted(folder.iterdir()):
+        kept = link.resolve()
+        if _SHA256.fullmatch(kept.name) and cache.hash_file(kept) != kept.name:
+            kept.unlink()
+            link.unlink()
+            raise ModelUnavailable(
+                f"{link.name} was damaged on its way and is deleted", where=where, remedy="Fetch it again"
+            )
+
+
+def _offline() -> bool:
+    return os.environ.get("HF_HUB_OFFLINE", "").strip().upper() in {"1", "ON", "YES", "TRUE"}
 
 
 def _stated(repo: str, name: str, revision: str) -> Any:

@@ -217,6 +217,8 @@ def usage_of(records: Sequence[ResponseRecord] | Sequence[ScoreRecord]) -> Usage
         total.seconds = round(total.seconds + record.seconds, 4)
         total.cost += record.cost or 0.0
         total.unpriced += record.calls if _is_unpriced(record) else 0
+        total.one_hot += record.one_hot
+    total.served = dict(Counter(name for record in records for name in record.served).most_common())
     # Of a failed response only those calls have a latency that were answered: that is no time of a response.
     times = sorted(record.seconds for record in records if record.seconds > 0 and record.status != "failed")
     total.latency_median, total.latency_p95 = percentile(times, 50), percentile(times, 95)

@@ -140,6 +140,8 @@ class ResponseRecord(msgspec.Struct, omit_defaults=True, kw_only=True):
         usage: tokens.
         seconds: latency of its calls, added up.
         cost: US dollars of its calls, null where a price is not known.
+        one_hot: of those calls, choices without log-probabilities: all probability on the option named.
+        served: the models that answered, as their servers named them.
     """
 
     id: str
@@ -156,6 +158,8 @@ class ResponseRecord(msgspec.Struct, omit_defaults=True, kw_only=True):
     usage: Usage = Usage()
     seconds: float = 0.0
     cost: float | None = None
+    one_hot: int = 0
+    served: list[str] = []
 
 
 class ScoreRecord(msgspec.Struct, omit_defaults=True, kw_only=True):
@@ -176,6 +180,8 @@ class ScoreRecord(msgspec.Struct, omit_defaults=True, kw_only=True):
         usage: tokens of judges.
         seconds: latency of judges' calls, added up.
         cost: US dollars of judges' calls, null where a price is not known.
+        one_hot: of those calls, choices without log-probabilities: all probability on the option named.
+        served: the models that answered, as their servers named them.
         response: digest of the response that was scored.
         evidence: what explains the numbers. Holds text of the dataset.
     """
@@ -194,6 +200,8 @@ class ScoreRecord(msgspec.Struct, omit_defaults=True, kw_only=True):
     usage: Usage = Usage()
     seconds: float = 0.0
     cost: float | None = None
+    one_hot: int = 0
+    served: list[str] = []
     response: str = ""
     evidence: Any = None
 
@@ -303,6 +311,8 @@ class UsageTotal(msgspec.Struct):
         unpriced: calls whose price is not known.
         latency_median, latency_p95: seconds of one response, its calls added up, as they were measured when they
             were asked; of recorded and of failed responses there are none. Null where no response has any.
+        one_hot: choices without log-probabilities.
+        served: by the model's name as its server gave it, how many responses it had a part in.
     """
 
     calls: int = 0
@@ -316,6 +326,8 @@ class UsageTotal(msgspec.Struct):
     unpriced: int = 0
     latency_median: float | None = None
     latency_p95: float | None = None
+    one_hot: int = 0
+    served: dict[str, int] = {}
 
 
 class Statistics(msgspec.Struct, frozen=True):

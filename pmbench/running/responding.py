@@ -113,4 +113,6 @@ def totals(calls: Sequence[Call]) -> dict[str, Any]:
         "usage": usage,
         "seconds": round(sum(call.latency for call in calls), 4),
         "cost": cost,
+        "one_hot": sum(call.one_hot for call in calls),
+        "served": sorted({call.served for call in calls if call.served}),
     }

@@ -25,6 +25,12 @@ def chat_model() -> Path:
     return _made("smollm2-135m-hf", _convert)
 
 
+def tiny_model() -> Path:
+    """A chat model of two layers, 64 wide, random but sure of itself; tokenizer and template of the chat model."""
+    chat = chat_model()
+    return _made("tiny-chat-hf", lambda folder: tiny(folder, "LlamaForCausalLM", {}, chat))
+
+
 def reward_model() -> Path:
     """A sequence classifier of one logit: two layers, 64 wide, random; tokenizer and template of the chat model."""
     chat = chat_model()
@@ -82,29 +88,36 @@ def _convert(folder: Path) -> None:
     model.to(torch.bfloat16).save_pretrained(folder)
 
 
-def _reward(folder: Path, chat: Path) -> None:
+def tiny(folder: Path, kind: str, config: dict[str, Any], like: Path) -> None:
+    """Write a random model of a class of transformers, with the tokenizer and the template of another one."""
     import torch
-    from transformers import AutoTokenizer, LlamaConfig, LlamaForSequenceClassification
+    import transformers
+    from transformers import AutoTokenizer
 
-    tokenizer = AutoTokenizer.from_pretrained(chat)
+    tokenizer = AutoTokenizer.from_pretrained(like)
     tokenizer.save_pretrained(folder)
+    known: dict[str, Any] = {
+        "vocab_size": len(tokenizer),
+        "hidden_size": 64,
+        "intermediate_size": 128,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 4,
+        "num_key_value_heads": 2,
+        "head_dim": 16,
+        "max_position_embeddings": 2048,
+        "initializer_range": 0.2,
+        "bos_token_id": tokenizer.bos_token_id,
+        "eos_token_id": tokenizer.eos_token_id,
+        # As in many a published model: padding is the very token that ends a turn.
+        "pad_token_id": tokenizer.eos_token_id,
+    }
     torch.manual_seed(7)
-    config = LlamaConfig(
-        vocab_size=len(tokenizer),
-        hidden_size=64,
-        intermediate_size=128,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        num_key_value_heads=2,
-        max_position_embeddings=2048,
-        num_labels=1,
-        initializer_range=0.2,
-        bos_token_id=tokenizer.bos_token_id,
-        eos_token_id=tokenizer.eos_token_id,
-        # As in many a published reward model: padding is the very token that ends a turn.
-        pad_token_id=tokenizer.eos_token_id,
-    )
-    LlamaForSequenceClassification(config).save_pretrained(folder)
+    made = getattr(transformers, kind)
+    made(made.config_class(**(known | config))).save_pretrained(folder)
+
+
+def _reward(folder: Path, chat: Path) -> None:
+    tiny(folder, "LlamaForSequenceClassification", {"num_labels": 1}, chat)
 
 
 def _adapt(folder: Path, chat: Path) -> None:

@@ -57,16 +57,15 @@ def test_presets_hold_together(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", presets())
-def test_what_cannot_run_says_so_in_one_line(name: str, empty_cache: Path) -> None:
+def test_what_cannot_run_says_so_in_one_line(name: str, empty_cache: Path, plain_environment: None) -> None:
     spec, reason = availability(name)
     assert parse_spec(spec).backend
     assert reason
     assert "\n" not in reason
-    backends = registry.names(registry.BACKENDS)
-    if parse_spec(spec).backend in ("embedded", *backends):
+    if presets()[name].local:
         assert f"pmbench fetch {name}" in reason
     else:
-        assert "which no installed package provides" in reason
+        assert "there is no key in " in reason
 
 
 def test_thinking_on_and_off_are_two_systems_with_one_file() -> None:
@@ -76,9 +75,9 @@ def test_thinking_on_and_off_are_two_systems_with_one_file() -> None:
 
 
 def test_options_of_the_user_go_over_those_of_the_preset() -> None:
-    spec = resolve("qwen3-8b?thinking=on&slots=4")
-    assert spec.options == {"thinking": "on", "slots": "4"}
-    assert spec.given == "qwen3-8b?thinking=on&slots=4"
+    spec = resolve("qwen3-8b?thinking=on&context=4096")
+    assert spec.options == {"thinking": "on", "context": "4096"}
+    assert spec.given == "qwen3-8b?thinking=on&context=4096"
 
 
 def opened(name: str, tmp_path: Path) -> str:
@@ -100,12 +99,8 @@ def opened(name: str, tmp_path: Path) -> str:
         ("", "ConfigError"),
         ("mine.gguf", "For a file write llama-cpp:mine.gguf"),
         ("lama-cpp:x.gguf", "UnknownName: no backend called 'lama-cpp'. Did you mean llama-cpp"),
-        ("openai:gpt-4o", "ModelUnavailable: model 'openai:gpt-4o': needs the backend 'openai', which no"),
-        (
-            "gpt-4o",
-            "ModelUnavailable: model 'gpt-4o': needs the backend 'openai', which no installed package",
-        ),
-        ("vllm:some/model", "needs the backend 'vllm'"),
+        ("openai:gpt-4o", "ModelUnavailable: model openai:gpt-4o: there is no key in OPENAI_API_KEY"),
+        ("gpt-4o", "ModelUnavailable: model gpt-4o: there is no key in OPENAI_API_KEY"),
         (
             "smollm2-135m?slot=4",
             "UnknownName: no option of the backend 'llama-cpp' called 'slot'. Did you mean",
@@ -129,8 +124,18 @@ def opened(name: str, tmp_path: Path) -> str:
         ("smollm2-135m", "Run: pmbench fetch smollm2-135m"),
     ],
 )
-def test_names_that_cannot_be_opened(name: str, said: str, empty_cache: Path, tmp_path: Path) -> None:
+def test_names_that_cannot_be_opened(
+    name: str, said: str, empty_cache: Path, tmp_path: Path, plain_environment: None
+) -> None:
     assert said in opened(name, tmp_path)
+
+
+def test_of_a_presets_routes_the_first_that_is_installed_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert resolve("qwen3-8b").backend == "hf"
+    monkeypatch.setitem(sys.modules, "torch", None)
+    assert str(resolve("qwen3-8b")) == "llama-cpp:Qwen/Qwen3-8B-GGUF/Qwen3-8B-Q8_0.gguf?thinking=off"
+    monkeypatch.setitem(sys.modules, "xllamacpp", None)
+    assert resolve("qwen3-8b").backend == "hf"  # and it says which extra brings it
 
 
 def test_a_missing_engine_names_its_extra(

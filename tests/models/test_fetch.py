@@ -226,7 +226,7 @@ def test_a_hash_is_computed_again_only_when_the_file_changed(folder: Path, tmp_p
     [
         ("smolm2-135m", UnknownName, "Did you mean smollm2-135m"),
         ("gpt-4o", ConfigError, "nothing to fetch"),
-        ("aloe-8b", ConfigError, "runs with the backend 'hf' only"),
+        ("hf:no/such/model", ConfigError, "is no model of the hub"),
         ("replay:answers.jsonl", ConfigError, "nothing to fetch"),
     ],
 )

@@ -183,9 +183,9 @@ def test_names_of_others(name):
     assert not is_reasoning(name)
 
 
-def test_prices_are_the_vendors():
+def test_prices_are_the_vendors_or_those_of_the_server_itself():
     assert made("openai:gpt-4o").price == made(f"openai:gpt-4o?{AZURE}").price == Price("openai", "gpt-4o")
-    assert made(f"openai:gpt-4o?{HERE}").price is None
+    assert made(f"openai:gpt-4o?{HERE}").price == Price("http://127.0.0.1:9/v1", "gpt-4o")
 
 
 @pytest.mark.parametrize(

@@ -92,14 +92,13 @@ def test_anthropic_takes_headers_from_the_environment_and_they_beat_the_key(llm_
     asked("anthropic", llm_server.url)  # was given another key, and is let in
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_what_a_log_at_its_finest_holds(llm_server, caplog, name):
+@pytest.mark.parametrize("name", ["openai", "google"])
+def test_logs_at_their_finest_hold_neither_words_nor_keys(llm_server, caplog, name):
     llm_server.control(answers={"knee": "REPLY"})
     with caplog.at_level(logging.DEBUG):
         asked(name, llm_server.url)
     logged = "\n".join(record.getMessage() for record in caplog.records)
-    assert KEY not in logged and "REPLY" not in logged
-    assert (SECRET in logged) == (name == "anthropic")
+    assert KEY not in logged and "REPLY" not in logged and SECRET not in logged
 
 
 PROGRAM = """
@@ -111,7 +110,8 @@ asked("anthropic", {url!r})
 """
 
 
-def test_a_variable_switches_anthropics_log_on(llm_server):
+def test_anthropics_log_holds_words_and_a_variable_switches_it_on(llm_server):
+    """In a process of its own: the backend, once it was used, keeps the log of this one from saying them."""
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM.format(here=str(HERE), url=llm_server.url)],
         env={**os.environ, "ANTHROPIC_LOG": "debug"},

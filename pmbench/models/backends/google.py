@@ -101,7 +101,7 @@ class Google(Served):
 
     def decides(self) -> Mapping[str, str]:
         """The options that can change an answer."""
-        return {"thinking": self._options.thinking, "logprobs": self._options.logprobs}
+        return {"thinking": self._options.thinking}
 
     async def open(self) -> None:
         """Make the library's client; nothing is connected yet."""

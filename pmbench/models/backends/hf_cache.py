@@ -128,14 +128,13 @@ class Rows:
             for layer in self._layers:
                 layer.narrow(self.width)
 
-    @property
-    def columns(self) -> int:
-        """Columns of what is remembered."""
-        return self.width
+    def grow(self) -> None:
+        """Count the token that a step has appended to each row."""
+        self.lengths = [length + 1 for length in self.lengths]
 
     def mask(self, device: torch.device) -> torch.Tensor | None:
         """Which columns each row has tokens in, the coming column included; None: all in all."""
-        width = self.columns + 1
+        width = self.width + 1
         if min(self.lengths) + 1 == width:
             return None
         first = width - 1 - torch.tensor(self.lengths, device=device)
@@ -150,15 +149,20 @@ class WholeRows(Rows):
         self._columns = 0
 
     @property
-    def columns(self) -> int:
+    def width(self) -> int:
         """Columns of what is remembered: those of rows that have left stay."""
         return self._columns
 
-    def admit(self, cache: Any, places: list[int], lengths: list[int]) -> None:
-        """Take a cache, its rows being these; there were none before."""
-        self.cache, self.lengths = cache, list(lengths)
-        self._columns = cache.get_seq_length()
+    def admit(self, held: Any, places: list[int], lengths: list[int]) -> None:
+        """Take a cache with so many columns, of its rows these; there were none before."""
+        self.cache, self._columns = held
+        self.lengths = list(lengths)
         self._choose(places)
+
+    def grow(self) -> None:
+        """Count the token that a step has appended to each row."""
+        super().grow()
+        self._columns += 1
 
     def leave(self, gone: list[int]) -> None:
         """Remove rows, in the order of `Rows.leave`."""
@@ -171,7 +175,8 @@ class WholeRows(Rows):
             self._choose(order)
 
     def _choose(self, order: list[int]) -> None:
-        self.cache.reorder_cache(torch.tensor(order))
+        places: Any = torch.tensor(order)
+        self.cache.reorder_cache(places)
 
 
 class Beginnings:

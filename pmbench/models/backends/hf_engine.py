@@ -107,6 +107,18 @@ class ChatEngine:
         self._running, self._rows = [], self._reader.rows()
         self._reader.beginnings.clear()
 
+    def _may_join(self, asked: int) -> bool:
+        """Whether it is time for prompts to join the running batch."""
+        running = len(self._running)
+        new = min(asked, self.budget.rows - running)
+        self._since += 1
+        if new < 1 or (running and not self._reader.joins):
+            return False
+        if new * _WORTH < running and self._since < _PATIENCE:
+            return False
+        self._since = 0
+        return True
+
     def _take(self, waiting: list[Job], kind: str, rows: int, work: Callable[[list[Job], int], None]) -> None:
         """Do the work on a batch with the job that has waited longest and those that go well with it."""
         asked = [job for job in waiting if job.kind == kind]

@@ -81,7 +81,7 @@ class Reader:
         mask = rows.mask(self._device)
         self._last = None
         logits = self._forward(ids, rows.cache, attention_mask=mask, position_ids=places)
-        rows.lengths = [length + 1 for length in rows.lengths]
+        rows.grow()
         return logits
 
     def _begin(self, tokens: Tokens, known: int, pairs: Pairs) -> Pairs:
@@ -129,7 +129,7 @@ class WholeReader(Reader):
         return WholeRows()
 
     def read(self, prompts: Sequence[Tokens], shared: int) -> tuple[torch.Tensor, Any, list[int]]:
-        """Read prompts, padded on the left; see `Reader.read`. In place of pairs the whole cache."""
+        """Read prompts, padded on the left; see `Reader.read`. In place of pairs the whole cache and its columns."""
         lengths = [len(prompt) for prompt in prompts]
         ids = np.zeros((len(prompts), max(lengths)), np.int64)
         for row, prompt in enumerate(prompts):
@@ -142,7 +142,7 @@ class WholeReader(Reader):
         cache = DynamicCache(config=self._model.config)
         self._last = None
         logits = self._forward(torch.from_numpy(ids).to(self._device), cache, **given)
-        return logits, cache, [0] * len(prompts)
+        return logits, (cache, max(lengths)), [0] * len(prompts)
 
     def step(self, tokens: Sequence[int], rows: Rows) -> torch.Tensor:
         """Append one token to each row; see `Reader.step`."""
@@ -152,8 +152,7 @@ class WholeReader(Reader):
         self._last = None
         ids = torch.tensor(tokens, device=self._device)[:, None]
         logits = self._forward(ids, rows.cache, **given)
-        rows.lengths = [length + 1 for length in rows.lengths]
-        rows.columns += 1
+        rows.grow()
         return logits
 
 

@@ -147,7 +147,6 @@ class OpenAI(Served):
             "reasoning": option.reasoning,
             "room": str(self.manner.room),
             "summary": option.summary,
-            "logprobs": "on" if "logprobs" in self.features else "off",
             "thinking": option.thinking,
         }
 

@@ -44,9 +44,7 @@ class Chat:
             "model": manner.model,
             "messages": [dict(message) for message in request.messages],
             "seed": request.engine_seed,
-            "max_completion_tokens" if manner.vendors else "max_tokens": 1
-            if choosing
-            else request.max_tokens,
+            "max_completion_tokens" if manner.vendors else "max_tokens": limit,
         }
         if not manner.reasons:
             body["temperature"] = 0.0 if choosing else request.temperature
