@@ -53,8 +53,10 @@ class Watch:
         """Take one event."""
         if event in ("socket.connect", "socket.bind", "subprocess.Popen"):
             self.connections.append(f"{event} {arguments[1]!r}")
-        elif event == "open" and isinstance(arguments[0], str) and not arguments[0].endswith(CODE):
-            self._opened(arguments[0])
+        elif event == "open" and isinstance(arguments[0], str | os.PathLike):
+            path = os.fspath(arguments[0])
+            if isinstance(path, str) and not path.endswith(CODE):
+                self._opened(path)
 
     def _opened(self, path: str) -> None:
         try:

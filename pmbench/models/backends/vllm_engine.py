@@ -100,8 +100,8 @@ class Host:
         self._speech = self._open_speech()
         self._engine = self._open_engine()
         try:
-            self._tell(wire.Ready())
             listener.hand_to(asyncio.get_running_loop(), self._take)
+            self._tell(wire.Ready())
             await self._ended.wait()
         finally:
             for task in self._tasks.values():
