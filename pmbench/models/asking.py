@@ -140,8 +140,11 @@ class Asker:
     async def reward(self, request: Request, flight: Flight[float]) -> float:
         """A finite reward."""
 
+        async def number() -> float:
+            return float(await self.backend.reward(request))
+
         async def ask() -> float:
-            reward = float(await self._send(request, lambda: self.backend.reward(request)))
+            reward = await self._send(request, number)
             if not math.isfinite(reward):
                 raise RequestFailed("not-a-number", "the reward is not a finite number")
             return reward

@@ -13,9 +13,9 @@ from pmbench.core.model import Completion, Message
 from pmbench.models.backend import Backend, Request
 from pmbench.models.facade import FacadeModel, tracking
 from pmbench.models.store import CompletionStore
-from pmbench.testing.suite import CANARY, Suite
+from pmbench.testing.suite import CANARY, TOKENS, Suite
 
-_TOKENS = 40
+_MORE = 24
 _WHILE = 10.0
 """Seconds."""
 
@@ -39,7 +39,7 @@ class Chatting(Suite):
         async def twice(backend: Backend) -> tuple[FacadeModel, list[Completion]]:
             model = FacadeModel("suite", backend, store)
             with tracking(request.instance):
-                asked = [await model.chat(request.messages, max_tokens=24) for _ in range(2)]
+                asked = [await model.chat(request.messages, max_tokens=TOKENS) for _ in range(2)]
             return model, asked
 
         try:
@@ -81,7 +81,7 @@ class Chatting(Suite):
         answer = self.chat(self.request())
         usage = answer.usage
         assert usage.prompt_tokens > 0 and usage.completion_tokens > 0
-        assert usage.completion_tokens <= 24
+        assert usage.completion_tokens <= TOKENS
         assert usage.cached_tokens + usage.written_tokens <= usage.prompt_tokens
         assert usage.reasoning_tokens <= usage.completion_tokens
         longer = self.chat(self.request("How do I treat a cold? " * 8)).usage
@@ -109,7 +109,7 @@ class Chatting(Suite):
         self.needs("chat")
         if not self.deterministic:
             pytest.skip("it does not claim to be deterministic")
-        one, other = (self.chat(self.request(max_tokens=_TOKENS)) for _ in range(2))
+        one, other = (self.chat(self.request(max_tokens=_MORE)) for _ in range(2))
         assert (one.text, one.finish, one.reasoning) == (other.text, other.finish, other.reasoning)
 
     def test_control_tokens_of_a_message_are_text(self) -> None:

@@ -57,7 +57,7 @@ class Hostile(Suite):
         """A hostile text is answered or fails its own request; nothing of it is written to the terminal."""
         text, offers = TEXTS[name], self.said().offers
         if "chat" in offers:
-            self.chat_or_failure(self.bare(text, max_tokens=8))
+            self.chat_or_failure(self.bare(text, max_tokens=4))
 
         async def ask(backend: Backend) -> list[Any]:
             asked: list[Any] = []

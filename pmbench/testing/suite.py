@@ -29,6 +29,9 @@ S = TypeVar("S", Completion, Choice)
 Value = str | Mapping[str, str]
 """A value of an option, or that of several options that belong together."""
 
+TOKENS = 12
+"""Most tokens of an answer where a test does not say otherwise."""
+
 CANARY = "Zyzzyva-7731"
 """Stands in every message that the suite sends, and must stand in no error and in no log."""
 
@@ -152,7 +155,7 @@ class Suite:
             if not self.instances:
                 pytest.fail("say which `instances` have a recorded answer")
             fields["instance"] = self.instances[place % len(self.instances)]
-        return Request(tuple(messages), **{"max_tokens": 24, **fields})
+        return Request(tuple(messages), **{"max_tokens": TOKENS, **fields})
 
     def run(self, work: Callable[[Backend], Awaitable[T]]) -> T:
         """Do something with the open backend that the tests of this class share."""

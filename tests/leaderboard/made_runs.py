@@ -244,7 +244,7 @@ def _data(made: Made) -> DataRecord:
 
 
 _BLANK = "\N{NO-BREAK SPACE}"
-_UNBROKEN = re.compile(rf"(?<=,){_BLANK}(?=-?\d)|{_BLANK}(?=[↑↓])|(?<=±){_BLANK}|(?<=Table){_BLANK}(?=\d)")
+UNBROKEN = re.compile(rf"(?<=,){_BLANK}(?=-?\d)|{_BLANK}(?=[↑↓])|(?<=±){_BLANK}|(?<=Table){_BLANK}(?=\d)")
 
 
 class Page(HTMLParser):
@@ -284,7 +284,7 @@ class Page(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         if self._into is not None:
-            self._into[-1] += _UNBROKEN.sub(" ", data)
+            self._into[-1] += UNBROKEN.sub(" ", data)
 
 
 __all__ = ["SENTINEL", "Made", "Page", "Themed", "Toy", "scores", "themed", "write"]

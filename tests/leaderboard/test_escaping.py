@@ -7,7 +7,7 @@ import unicodedata
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from made_runs import Page
+from made_runs import UNBROKEN, Page
 from markdown_it import MarkdownIt
 
 from pmbench.leaderboard.escaping import code, escape, row
@@ -53,10 +53,11 @@ NAMES = [
 
 
 def shown(text: str) -> str:
-    """What a page shows of a text: characters that it cannot show are marked."""
-    return "".join(
+    """What a page shows of a text, as `Page` reads it: characters that it cannot show are marked."""
+    marked = "".join(
         "\ufffd" if unicodedata.category(c) in ("Cc", "Cs") and c not in "\t\n\r" else c for c in text
     )
+    return UNBROKEN.sub(" ", marked)
 
 
 def in_table(cell: str) -> Page:
@@ -83,6 +84,7 @@ def test_a_line_of_a_list_shows_the_name(name: str) -> None:
 @settings(max_examples=400, deadline=None)
 @given(st.text(st.one_of(st.sampled_from("|\\`<>&*_~[]()#@$:.!-+= \n\rwww"), st.characters()), min_size=1))
 @example("\ufdd0")
+@example("±\xa0")
 def test_any_text_is_shown_as_it_is(name: str) -> None:
     page = in_table(escape(name))
     assert page.tables == [[["a", "b", "c"], ["1", shown(name), "3"]]]

@@ -14,7 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from pmbench.models import cache
+from pmbench.models.backends.hf_loading import import_torch
 from pmbench.models.fetch import fetch
+
+# The models are so small that a second thread costs more than it brings, most of all on a busy machine.
+import_torch().set_num_threads(1)
 
 _FORM = "1"
 """Raised when a model would be made in another way; its folder then has another name."""

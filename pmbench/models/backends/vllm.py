@@ -191,7 +191,7 @@ class Vllm(Backend):
             if thinking:
                 raise RequestFailed("unsupported", "a JSON schema leaves no room for thinking: ?thinking=off")
             # The schema holds from the first token on, so the template must not promise a thought.
-            thinking, schema = False, json.dumps(request.schema)
+            thinking, schema = False, _json(request.schema)
         ask = wire.Ask(
             "chat",
             request.messages,
@@ -314,6 +314,13 @@ class Vllm(Backend):
 
 
 _FINISH: Mapping[str, FinishReason] = {"stop": "stop", "length": "length", "repetition": "length"}
+
+
+def _json(schema: Mapping[str, object]) -> str:
+    try:
+        return json.dumps(schema, allow_nan=False)
+    except (TypeError, ValueError, RecursionError):
+        raise RequestFailed("schema", "it is no JSON") from None
 
 
 def _usage(answer: wire.Answer) -> Usage:

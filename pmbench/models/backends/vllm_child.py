@@ -64,7 +64,8 @@ def reason(lines: list[str]) -> str:
     for line in reversed(lines):
         found = _ERROR.match(line.strip())
         if found and not _NO_REASON.search(found[2]):
-            return f"{found[1].rpartition('.')[2]}: {found[2]}"[:_MOST_WORDS]
+            said = re.sub(r",? please (check|see) .*", "", found[2])
+            return f"{found[1].rpartition('.')[2]}: {said}"[:_MOST_WORDS]
     return ""
 
 
@@ -81,7 +82,7 @@ class EngineProcess:
         self._scratch: tempfile.TemporaryDirectory[str] | None = None
         self._waiting: dict[int, tuple[asyncio.AbstractEventLoop, asyncio.Future[wire.Answer]]] = {}
         self._lock = threading.Lock()
-        self._outbox: queue.SimpleQueue[wire.ToEngine | None] = queue.SimpleQueue()
+        self._outbox: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._printed: deque[str] = deque(maxlen=_LINES)
         self._threads: list[threading.Thread] = []
         self._ended = threading.Event()
@@ -114,7 +115,7 @@ class EngineProcess:
         assert self._process.stdin and self._process.stdout and self._process.stderr
         self._start_thread(self._write, self._process.stdin.fileno())
         self._start_thread(self._drain, self._process.stderr)
-        self._outbox.put(msgspec.structs.replace(load, scratch=self._scratch.name))
+        self._outbox.put(wire.frame(msgspec.structs.replace(load, scratch=self._scratch.name)))
         answers = self._process.stdout.fileno()
         said = _heard(answers)
         if not isinstance(said, wire.Ready):
@@ -133,19 +134,24 @@ class EngineProcess:
         loop = asyncio.get_running_loop()
         future: asyncio.Future[wire.Answer] = loop.create_future()
         with self._lock:
-            if self._over is not None:
-                raise self._over
             self._last += 1
             number = self._last
+        try:
+            framed = wire.frame(msgspec.structs.replace(ask, number=number))
+        except UnicodeEncodeError:
+            raise RequestFailed("invalid", "a text that is not whole (half a surrogate pair)") from None
+        with self._lock:
+            if self._over is not None:
+                raise self._over
             self._waiting[number] = loop, future
-        self._outbox.put(msgspec.structs.replace(ask, number=number))
+        self._outbox.put(framed)
         try:
             return await future
         finally:
             with self._lock:
                 unanswered = self._waiting.pop(number, None)
             if unanswered is not None:
-                self._outbox.put(wire.Leave(number))
+                self._outbox.put(wire.frame(wire.Leave(number)))
 
     def stop(self) -> None:
         """End it, and wait until it is gone; may be called more than once, and while it is being started."""
@@ -179,8 +185,8 @@ class EngineProcess:
 
     def _write(self, pipe: int) -> None:
         try:
-            while (message := self._outbox.get()) is not None:
-                wire.write(pipe, message)
+            while (framed := self._outbox.get()) is not None:
+                wire.write(pipe, framed)
         except OSError:
             pass  # the reader finds out
         finally:

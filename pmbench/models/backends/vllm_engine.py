@@ -15,8 +15,10 @@ import signal
 import threading
 import time
 from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
@@ -93,6 +95,7 @@ class Host:
     def __init__(self, load: wire.Load, pipe: int) -> None:
         self._load, self._pipe = load, pipe
         self._tasks: dict[int, asyncio.Task[None]] = {}
+        self._tokenizing = ThreadPoolExecutor(1)
         self._ended = asyncio.Event()
 
     async def serve(self, listener: Listener) -> None:
@@ -100,6 +103,7 @@ class Host:
         self._speech = self._open_speech()
         self._engine = self._open_engine()
         try:
+            await self._warm_up()
             listener.hand_to(asyncio.get_running_loop(), self._take)
             self._tell(wire.Ready())
             await self._ended.wait()
@@ -125,9 +129,15 @@ class Host:
         self._adapter = LoRARequest("adapter", 1, self._load.adapter) if self._load.adapter else None
         return AsyncLLM.from_engine_args(AsyncEngineArgs(**engine_arguments(self._load, cpu=cpu, free=free)))
 
+    async def _warm_up(self) -> None:
+        """Ask something once: what this machine cannot compute is found out, and what comes late is compiled."""
+        kind: Literal["choose", "reward"] = "reward" if self._load.reward else "choose"
+        with contextlib.suppress(RequestFailed):  # a template that wants other messages
+            await self._asked(wire.Ask(kind, ({"role": "user", "content": "Hello."},)))
+
     def _tell(self, message: wire.FromEngine) -> None:
         with contextlib.suppress(OSError):  # nobody reads: the input has ended, or will now
-            wire.write(self._pipe, message)
+            wire.write(self._pipe, wire.frame(message))
 
     def _take(self, message: wire.Ask | wire.Leave | None) -> None:
         """Take what the listener read; None: the input has ended."""
@@ -154,7 +164,7 @@ class Host:
 
         began = time.monotonic()
         reward = ask.kind == "reward"
-        ids = self._speech.prompt(ask.messages, thinking=ask.thinking, answer=not reward).tolist()
+        ids = await self._tokens(ask)
         room = self._load.context - len(ids) + (1 if reward else 0)
         if room < 1:
             raise RequestFailed(
@@ -174,6 +184,15 @@ class Host:
             return wire.Answer(ask.number, reward=logit, prompt=len(ids), seconds=time.monotonic() - began)
         output = await _last(self._engine.generate(sampling_params=self._sampling(ask, room), **given))
         return _answer(ask, output, time.monotonic() - began)
+
+    async def _tokens(self, ask: wire.Ask) -> list[int]:
+        """The prompt, made in the one thread that a tokenizer may be used in: a long one keeps nobody waiting."""
+        make = partial(self._speech.prompt, ask.messages, thinking=ask.thinking, answer=ask.kind != "reward")
+        tokens = await asyncio.get_running_loop().run_in_executor(self._tokenizing, make)
+        ids: list[int] = tokens.tolist()
+        if not ids:
+            raise RequestFailed("invalid", "a prompt without a token")
+        return ids
 
     def _sampling(self, ask: wire.Ask, room: int) -> Any:
         from vllm import SamplingParams
@@ -301,9 +320,9 @@ def main() -> None:
     try:
         asyncio.run(serve())
     except ModelUnavailable as error:
-        wire.write(answers, wire.Unfit(error.what))
+        wire.write(answers, wire.frame(wire.Unfit(error.what)))
     except Exception as error:  # noqa: BLE001 - whatever a library raises, pmbench says it in one line
-        wire.write(answers, wire.Unfit(f"{type(error).__name__}: {error}"))
+        wire.write(answers, wire.frame(wire.Unfit(f"{type(error).__name__}: {error}")))
     finally:
         end(load.scratch)
 

@@ -119,14 +119,23 @@ ToEngine = Load | Ask | Leave
 FromEngine = Ready | Unfit | Answer | Refusal
 
 
-def write(pipe: int, message: ToEngine | FromEngine) -> None:
+def frame(message: ToEngine | FromEngine) -> bytes:
+    """A message as it goes through the pipe.
+
+    Raises:
+        UnicodeEncodeError: a text in it is none that a pipe can carry (half a surrogate pair).
+    """
+    body = msgspec.msgpack.encode(message)
+    return len(body).to_bytes(_LENGTH) + body
+
+
+def write(pipe: int, framed: bytes) -> None:
     """Write one message, whole.
 
     Raises:
         OSError: nobody reads the pipe any more.
     """
-    body = msgspec.msgpack.encode(message)
-    rest = memoryview(len(body).to_bytes(_LENGTH) + body)
+    rest = memoryview(framed)
     while rest:
         rest = rest[os.write(pipe, rest) :]
 
