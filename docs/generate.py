@@ -1,4 +1,6 @@
-"""Writes `docs/cli.md` and `docs/formats.md` from the program itself; `--check` says whether they are true.
+"""Writes `docs/cli.md`, `docs/formats.md` and parts of `docs/backends.md` from the program itself.
+
+`--check` says whether they are true.
 
 Run it with `make docs`.
 """
@@ -13,6 +15,7 @@ from pathlib import Path
 
 import click
 import msgspec
+from backends_page import backends_page
 
 from pmbench.cli.main import COMMANDS, group
 from pmbench.core.model import Usage
@@ -38,8 +41,12 @@ FILES: dict[str, list[type[msgspec.Struct]]] = {
 
 
 def main() -> int:
-    """Write both files, or check them."""
-    wanted = {"cli.md": cli_reference(), "formats.md": formats()}
+    """Write the files, or check them."""
+    wanted = {
+        "cli.md": cli_reference(),
+        "formats.md": formats(),
+        "backends.md": backends_page((DOCS / "backends.md").read_text(encoding="utf-8")),
+    }
     if "--check" not in sys.argv[1:]:
         for name, text in wanted.items():
             (DOCS / name).write_text(text, encoding="utf-8")

@@ -81,7 +81,8 @@ class Chatting(Suite):
         answer = self.chat(self.request())
         usage = answer.usage
         assert usage.prompt_tokens > 0 and usage.completion_tokens > 0
-        assert usage.completion_tokens <= TOKENS
+        if self.exact_limit:
+            assert usage.completion_tokens <= TOKENS
         assert usage.cached_tokens + usage.written_tokens <= usage.prompt_tokens
         assert usage.reasoning_tokens <= usage.completion_tokens
         longer = self.chat(self.request("How do I treat a cold? " * 8)).usage

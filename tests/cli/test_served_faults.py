@@ -142,7 +142,7 @@ WRONG = {
 """Faults of an answer, and the kind of failure that each is."""
 
 MEANT = ("refusal", "content_filter", "empty_text", "big", "wrong_model")
-"""What only looks like one: the model declined, was held back, said nothing twice, said much, goes by another name."""
+"""What only looks like one: a model that declined, was held back, said nothing twice, said much, has another name."""
 
 
 @pytest.mark.slow

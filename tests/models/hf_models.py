@@ -35,6 +35,12 @@ def tiny_model() -> Path:
     return _made("tiny-chat-hf", lambda folder: tiny(folder, "LlamaForCausalLM", {}, chat))
 
 
+def tiny_chooser() -> Path:
+    """The tiny chat model, made to begin most answers with Yes, No, The or It in one of their forms."""
+    like = tiny_model()
+    return _made("tiny-chooser-hf", lambda folder: _favour(folder, like, ("Yes", "No", "The", "It")))
+
+
 def reward_model() -> Path:
     """A sequence classifier of one logit: two layers, 64 wide, random; tokenizer and template of the chat model."""
     chat = chat_model()
@@ -118,6 +124,19 @@ def tiny(folder: Path, kind: str, config: dict[str, Any], like: Path) -> None:
     torch.manual_seed(7)
     made = getattr(transformers, kind)
     made(made.config_class(**(known | config))).save_pretrained(folder)
+
+
+def _favour(folder: Path, like: Path, words: tuple[str, ...]) -> None:
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(like)
+    tokenizer.save_pretrained(folder)
+    model = AutoModelForCausalLM.from_pretrained(like)
+    forms = [form for word in words for form in (word, word.lower(), f" {word}", f" {word.lower()}")]
+    for ids in tokenizer(forms, add_special_tokens=False)["input_ids"]:
+        if len(ids) == 1:
+            model.lm_head.weight.data[ids[0]] *= 8
+    model.save_pretrained(folder)
 
 
 def _reward(folder: Path, chat: Path) -> None:

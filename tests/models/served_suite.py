@@ -17,6 +17,9 @@ SERVED_NOT_DECIDING: Mapping[str, tuple[str, str]] = {
 }
 
 
+SERVED_BAD_OPTIONS: Mapping[str, str] = {"base_url": "nowhere", "key": "sk-0123", "timeout": "-1"}
+
+
 class ServedSuite(BackendSuite):
     """Give `model`; its server is there for each test, and knows what is asked when there is something to choose.
 
@@ -28,7 +31,7 @@ class ServedSuite(BackendSuite):
     model: ClassVar[str]
     path: ClassVar[str] = ""
     deterministic = True
-    bad_options: ClassVar = {"base_url": "nowhere", "key": "sk-0123", "timeout": "-1"}
+    bad_options: ClassVar = SERVED_BAD_OPTIONS
 
     @pytest.fixture(autouse=True)
     def _at_a_server(

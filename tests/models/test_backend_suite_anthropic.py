@@ -1,43 +1,37 @@
-"""The conformance suite against `anthropic`, at the loopback server."""
+"""The conformance suite against `anthropic`: Claude that samples, marks its prompts, thinks by itself or not at all."""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
-import pytest
-
-from pmbench.testing import BackendSuite
+from served_suite import SERVED_BAD_OPTIONS, SERVED_NOT_DECIDING, ServedSuite
 
 
-@pytest.mark.usefixtures("plain_environment", "llm_server")
-class TestAnthropic(BackendSuite):
-    spec = "anthropic:claude-sonnet-4-5"
-    deterministic = True
-    varies = False
+class AnthropicSuite(ServedSuite):
+    varies = False  # the protocol has no seed, and the server's answers follow from the messages
     deciding: ClassVar = {
-        "thinking": ("off", "2048"),
+        "base_url": ("http://127.0.0.1:1", "http://127.0.0.1:2"),
+        "thinking": ("off", "auto"),
         "effort": ("low", "high"),
         "sampling": ("on", "off"),
-        "base_url": ("http://127.0.0.1:1", "http://127.0.0.1:2"),
     }
-    not_deciding: ClassVar = {
-        "timeout": ("5", "9"),
-        "cache": ("on", "off"),
-        "key": ("ONE", "OTHER"),
-        "batches": ("on", "auto"),
-    }
-    bad_options: ClassVar = {"thinking": "5", "timeout": "-1", "base_url": "nowhere", "key": "sk-1"}
-
-    @pytest.fixture(autouse=True)
-    def _served(self, one_llm_server: Any) -> None:
-        type(self).spec = f"anthropic:claude-sonnet-4-5?base_url={one_llm_server.url}"
+    not_deciding: ClassVar = SERVED_NOT_DECIDING | {"cache": ("on", "off"), "batches": ("auto", "on")}
+    bad_options: ClassVar = SERVED_BAD_OPTIONS | {"thinking": "5"}
 
 
-class TestAnthropicNewer(TestAnthropic):
-    """A model that takes no temperature."""
+class TestClaudeThatSamples(AnthropicSuite):
+    model = "anthropic:claude-sonnet-4-5"
+    deciding: ClassVar = AnthropicSuite.deciding | {"thinking": ("off", "2048")}
 
-    deciding: ClassVar = TestAnthropic.deciding | {"thinking": ("off", "on")}
 
-    @pytest.fixture(autouse=True)
-    def _served(self, one_llm_server: Any) -> None:
-        type(self).spec = f"anthropic:claude-opus-5-5?thinking=off&cache=on&base_url={one_llm_server.url}"
+class TestClaudeWithMarks(AnthropicSuite):
+    model = "anthropic:claude-sonnet-4-5?cache=on"
+
+
+class TestClaudeThatThinks(AnthropicSuite):
+    model = "anthropic:claude-opus-5"
+    exact_limit = False
+
+
+class TestClaudeToldNotToThink(AnthropicSuite):
+    model = "anthropic:claude-opus-5?thinking=off"

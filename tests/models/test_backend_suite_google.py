@@ -1,41 +1,29 @@
-"""The conformance suite against `google`, at the loopback server."""
+"""The conformance suite against `google`: with and without log-probabilities, and vectors."""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
-import pytest
-
-from pmbench.testing import BackendSuite
+from served_suite import SERVED_BAD_OPTIONS, SERVED_NOT_DECIDING, ServedSuite
 
 
-@pytest.mark.usefixtures("plain_environment", "llm_server")
-class TestGoogle(BackendSuite):
-    spec = "google:gemini-2.0-flash"
-    deterministic = True
+class GoogleSuite(ServedSuite):
     deciding: ClassVar = {
-        "thinking": ("off", "512"),
-        "logprobs": ("on", "off"),
         "base_url": ("http://127.0.0.1:1", "http://127.0.0.1:2"),
+        "thinking": ("off", "2048"),
+        "logprobs": ("on", "off"),
     }
-    not_deciding: ClassVar = {"timeout": ("5", "9"), "key": ("ONE", "OTHER")}
-    bad_options: ClassVar = {"thinking": "lots", "timeout": "-1", "base_url": "nowhere", "key": "sk-1"}
-
-    @pytest.fixture(autouse=True)
-    def _served(self, one_llm_server: Any) -> None:
-        type(self).spec = f"google:gemini-2.0-flash?base_url={one_llm_server.url}"
+    not_deciding: ClassVar = SERVED_NOT_DECIDING
+    bad_options: ClassVar = SERVED_BAD_OPTIONS | {"thinking": "lots"}
 
 
-class TestGoogleEmbedding(TestGoogle):
-    @pytest.fixture(autouse=True)
-    def _served(self, one_llm_server: Any) -> None:
-        type(self).spec = f"google:gemini-embedding-001?base_url={one_llm_server.url}"
+class TestGemini(GoogleSuite):
+    model = "google:gemini-2.0-flash"
 
 
-class TestGoogleByLogprobs(TestGoogle):
-    """Choices by log-probabilities."""
+class TestGeminiByLogprobs(GoogleSuite):
+    model = "google:gemini-2.0-flash?logprobs=on"
 
-    @pytest.fixture(autouse=True)
-    def _served(self, one_llm_server: Any, llm_server: Any) -> None:
-        llm_server.control(choices={"Yes or No": {"Yes": 0.6, "No": 0.3}})
-        type(self).spec = f"google:gemini-2.0-flash?logprobs=on&base_url={one_llm_server.url}"
+
+class TestGeminiEmbeddings(GoogleSuite):
+    model = "google:gemini-embedding-001"

@@ -21,7 +21,7 @@ class OpenAISuite(ServedSuite):
         "thinking": ("on", "off"),
         "logprobs": ({"api": "chat", "logprobs": "on"}, {"api": "chat", "logprobs": "off"}),
     }
-    not_deciding: ClassVar = SERVED_NOT_DECIDING | {"kind": ("auto", "chat")}
+    not_deciding: ClassVar = SERVED_NOT_DECIDING | {"kind": ("auto", "chat"), "batches": ("auto", "on")}
 
 
 class TestOpenAIChat(OpenAISuite):
@@ -40,4 +40,8 @@ class TestOpenAIResponses(OpenAISuite):
 class TestOpenAIEmbeddings(OpenAISuite):
     model = "openai:loopback-small?kind=embed"
     deciding: ClassVar = {name: two for name, two in OpenAISuite.deciding.items() if name != "logprobs"}
-    not_deciding: ClassVar = SERVED_NOT_DECIDING | {"kind": ("embed", "embed"), "logprobs": ("on", "off")}
+    not_deciding: ClassVar = SERVED_NOT_DECIDING | {
+        "kind": ("embed", "embed"),
+        "logprobs": ("on", "off"),
+        "batches": ("auto", "on"),
+    }

@@ -329,9 +329,9 @@ def test_what_decides_an_answer_is_in_its_identity_and_nothing_else():
 
     usual = identity(GEMINI)
     assert usual["endpoint"] == "https://generativelanguage.googleapis.com:443"
-    for same in ("?timeout=5", "?key=OTHER", "?logprobs=off"):
+    for same in ("?timeout=5", "?key=OTHER", "?logprobs=off", "?logprobs=on"):
         assert identity(GEMINI + same) == usual
-    others = [identity(s) for s in (THINKER, f"{GEMINI}?thinking=9", f"{GEMINI}?logprobs=on")]
+    others = [identity(s) for s in (THINKER, f"{GEMINI}?thinking=9", f"{GEMINI}?api_version=v1beta")]
     others += [identity(f"{GEMINI}?base_url=http://127.0.0.1:9")]
     assert len({json.dumps(said) for said in [usual, *others]}) == 5
 

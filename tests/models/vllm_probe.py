@@ -1,8 +1,9 @@
-"""What tests of the backend `vllm` run in a process of its own: opens a model and waits to be killed."""
+"""For tests of the backend `vllm`: looks at processes, and as a program opens a model and waits to be killed."""
 
 from __future__ import annotations
 
 import asyncio
+import subprocess
 import sys
 
 from pmbench.core.model import Message
@@ -13,6 +14,26 @@ from pmbench.models.catalogue import backend_for
 def request(text: str, **given: object) -> Request:
     message: Message = {"role": "user", "content": text}
     return Request((message,), **{"max_tokens": 24, **given})  # type: ignore[arg-type]
+
+
+def processes(word: str) -> list[int]:
+    """Sessions of the living processes of this machine in whose command the word stands."""
+    listed = subprocess.run(
+        ["ps", "-eo", "sid=,stat=,args="], capture_output=True, text=True, check=True
+    ).stdout
+    rows = [line.split(None, 2) for line in listed.splitlines()]
+    return [int(sid) for sid, state, args in rows if word in args and not state.startswith("Z")]
+
+
+def members(session: int) -> list[tuple[int, float]]:
+    """The living processes of a session, each with the seconds of a processor that it has used."""
+    listed = subprocess.run(
+        ["ps", "-eo", "sid=,pid=,stat=,times="], capture_output=True, text=True, check=True
+    ).stdout
+    rows = [line.split() for line in listed.splitlines()]
+    return [
+        (int(pid), float(used)) for sid, pid, state, used in rows if int(sid) == session and state[0] != "Z"
+    ]
 
 
 async def endless(backend: Backend) -> None:

@@ -41,10 +41,12 @@ class GoogleOptions(ServedOptions, frozen=True):
             of so many tokens, for Gemini 2.5; or `minimal`, `low`, `medium`, `high`: a level, for Gemini 3 and
             later. Thinking has tokens of its own, beside those of the answer.
         logprobs: whether choices are made by log-probabilities, which not every model gives.
+        api_version: of the server's interface, as in `v1beta`; empty: the one that Google's library takes.
     """
 
     thinking: str = "auto"
     logprobs: Literal["on", "off"] = "off"
+    api_version: str = ""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -101,7 +103,7 @@ class Google(Served):
 
     def decides(self) -> Mapping[str, str]:
         """The options that can change an answer."""
-        return {"thinking": self._options.thinking}
+        return {"thinking": self._options.thinking, "api_version": self._options.api_version}
 
     async def open(self) -> None:
         """Make the library's client; nothing is connected yet."""
@@ -120,6 +122,7 @@ class Google(Served):
                 api_key=key,
                 http_options=types.HttpOptions(
                     base_url=self.endpoint.url,
+                    api_version=self._options.api_version or None,
                     aiohttp_client=self._session,
                     async_client_args={"allow_redirects": False},
                     retry_options=types.HttpRetryOptions(attempts=1),
