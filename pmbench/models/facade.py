@@ -120,6 +120,11 @@ class FacadeModel:
         offers = self.backend.offers
         return offers | {"choose"} if "chat" in offers else offers
 
+    @property
+    def chooses_in_words(self) -> bool:
+        """Whether it is asked for an option's name where its probabilities are wanted."""
+        return "choose" not in self.backend.offers and "chat" in self.backend.offers
+
     def identity(self) -> dict[str, str]:
         """What decides its answers, for a run's digest: the specification and the backend's own words.
 
@@ -161,7 +166,7 @@ class FacadeModel:
 
     async def choose(self, messages: Sequence[Message], options: Sequence[str]) -> Choice:
         """See `Model.choose`. A backend that only chats answers in words; see `choice_from`."""
-        by_words = "choose" not in self.backend.offers and "chat" in self.backend.offers
+        by_words = self.chooses_in_words
         tokens = CHOICE_TOKENS if self.sampling.max_tokens is None else self.sampling.max_tokens
         request = self._request(messages, options=tuple(options), max_tokens=tokens if by_words else 1)
         ask = self._asker.choose_in_words if by_words else self._asker.choose

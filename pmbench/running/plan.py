@@ -294,7 +294,9 @@ def _model_about(model: FacadeModel) -> dict[str, str]:
     identity = model.identity()
     if len(identity) > 1:
         del identity["spec"]
-    return {"backend": model.backend.name, **identity}
+    # The store keeps choices in words apart by their kind; a run has to be told that its choices are such.
+    words = {"choices": "in words"} if model.chooses_in_words and not model.backend.by_instance else {}
+    return {"backend": model.backend.name, **identity, **words}
 
 
 def _plain(about: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The conformance suite against `anthropic`: Claude that samples, marks its prompts, thinks by itself or not at all."""
+"""The conformance suite against `anthropic`: Claude that samples, that thinks by itself, and that does not."""
 
 from __future__ import annotations
 

@@ -11,9 +11,10 @@ class GoogleSuite(ServedSuite):
     deciding: ClassVar = {
         "base_url": ("http://127.0.0.1:1", "http://127.0.0.1:2"),
         "thinking": ("off", "2048"),
-        "logprobs": ("on", "off"),
+        "api_version": ("v1", "v1beta"),
     }
-    not_deciding: ClassVar = SERVED_NOT_DECIDING
+    # Which kind of answer is asked for is in the key of the store, beside the identity.
+    not_deciding: ClassVar = SERVED_NOT_DECIDING | {"logprobs": ("on", "off")}
     bad_options: ClassVar = SERVED_BAD_OPTIONS | {"thinking": "lots"}
 
 

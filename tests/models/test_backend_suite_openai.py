@@ -19,9 +19,13 @@ class OpenAISuite(ServedSuite):
         "reasoning": ("low", "high"),
         "summary": ({"api": "responses", "summary": "on"}, {"api": "responses", "summary": "off"}),
         "thinking": ("on", "off"),
-        "logprobs": ({"api": "chat", "logprobs": "on"}, {"api": "chat", "logprobs": "off"}),
     }
-    not_deciding: ClassVar = SERVED_NOT_DECIDING | {"kind": ("auto", "chat"), "batches": ("auto", "on")}
+    # Which kind of answer is asked for is in the key of the store, beside the identity.
+    not_deciding: ClassVar = SERVED_NOT_DECIDING | {
+        "kind": ("chat", "embed"),
+        "logprobs": ({"api": "chat", "logprobs": "on"}, {"api": "chat", "logprobs": "off"}),
+        "batches": ("auto", "on"),
+    }
 
 
 class TestOpenAIChat(OpenAISuite):
@@ -39,9 +43,3 @@ class TestOpenAIResponses(OpenAISuite):
 
 class TestOpenAIEmbeddings(OpenAISuite):
     model = "openai:loopback-small?kind=embed"
-    deciding: ClassVar = {name: two for name, two in OpenAISuite.deciding.items() if name != "logprobs"}
-    not_deciding: ClassVar = SERVED_NOT_DECIDING | {
-        "kind": ("embed", "embed"),
-        "logprobs": ("on", "off"),
-        "batches": ("auto", "on"),
-    }

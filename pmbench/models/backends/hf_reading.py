@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from pmbench.models.backends.hf_loading import Loaded
 
 
+_CACHE_NAMES = ("cache", "past_key_values", "cache_params")
+"""What versions and models of transformers call what they remember."""
+
+
 class Reader:
     """Runs prompts and steps through a model.
 
@@ -34,7 +38,7 @@ class Reader:
 
     def __init__(self, loaded: Loaded, *, kept: int, piece: int) -> None:
         self._model, self._device, self._takes = loaded.module, loaded.device, loaded.takes
-        self._cache_name = "cache" if "cache" in self._takes else "past_key_values"
+        self._cache_name = next(name for name in _CACHE_NAMES if name in self._takes or name == _CACHE_NAMES[-1])
         self._last: torch.Tensor | None = None
         self.beginnings = Beginnings(kept)
         self.piece = piece
