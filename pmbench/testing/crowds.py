@@ -114,4 +114,4 @@ class Crowds(Suite):
 
     def _numbered(self, number: int) -> Request:
         text = "How do I treat a" + " very" * number + " bad cold?"
-        return self.request(text, place=number, max_tokens=4)
+        return self.request(text, place=number, max_tokens=6)

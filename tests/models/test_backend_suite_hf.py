@@ -16,7 +16,8 @@ pytest.importorskip("transformers")
 
 class HfSuite(BackendSuite):
     bad_options: ClassVar = {"batch": "-1", "context": "-1", "device": "abacus"}
-    not_deciding: ClassVar = {}
+    # Of a folder there is one revision; of a repository on the hub the commit that it stands for is in the identity.
+    not_deciding: ClassVar = {"revision": ("", "main")}
 
     @property
     def deciding(self) -> dict[str, tuple[str, str]]:
@@ -28,7 +29,6 @@ class HfSuite(BackendSuite):
             "dtype": ("float32", "bfloat16"),
             "device": ("cpu", "cuda"),
             "thinking": ("on", "off"),
-            "revision": ("", "main"),
             "batch": ("1", "8"),
             "context": ("512", "1024"),
             "prefix": ("on", "off"),
@@ -62,3 +62,10 @@ class TestHfReward(HfSuite):
     @property
     def spec(self) -> str:
         return f"hf:{hf_models.reward_model()}"
+
+
+@pytest.mark.model
+class TestHfEmbedder(HfSuite):
+    @property
+    def spec(self) -> str:
+        return f"hf:{hf_models.tiny_model()}?kind=embed"

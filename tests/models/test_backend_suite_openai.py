@@ -18,7 +18,7 @@ class OpenAISuite(ServedSuite):
         "api_version": (AZURE, AZURE | {"api_version": "2025-01-01"}),
         "reasoning": ("low", "high"),
         "summary": ({"api": "responses", "summary": "on"}, {"api": "responses", "summary": "off"}),
-        "thinking": ("on", "off"),
+        "thinking": ({"api": "chat", "thinking": "on"}, {"api": "chat", "thinking": "off"}),
     }
     # Which kind of answer is asked for is in the key of the store, beside the identity.
     not_deciding: ClassVar = SERVED_NOT_DECIDING | {

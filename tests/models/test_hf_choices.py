@@ -71,7 +71,8 @@ def test_probabilities_are_those_of_the_same_weights_in_transformers() -> None:
 def inbox(messages: int) -> list[str]:
     """Comparisons of every message with each other one: they begin alike with the first of the two."""
     said = [
-        f"Message of patient {n}. " + " ".join(f"It has been {n + k} days since the {k}th pill." for k in range(6))
+        f"Message of patient {n}. "
+        + " ".join(f"It has been {n + k} days since the {k}th pill." for k in range(6))
         for n in range(messages)
     ]
     return [

@@ -21,7 +21,10 @@ FAMILIES: dict[str, tuple[str, dict[str, Any]]] = {
     "mistral": ("MistralForCausalLM", SLIDING),
     "gemma3": ("Gemma3ForCausalLM", {**SLIDING, "layer_types": ["sliding_attention", "full_attention"]}),
     "gpt-oss": ("GptOssForCausalLM", {**SLIDING, "num_local_experts": 4, "num_experts_per_tok": 2}),
-    "llama4": ("Llama4ForCausalLM", {"attention_chunk_size": 24, "num_local_experts": 2, "intermediate_size_mlp": 128}),
+    "llama4": (
+        "Llama4ForCausalLM",
+        {"attention_chunk_size": 24, "num_local_experts": 2, "intermediate_size_mlp": 128},
+    ),
     "qwen3": ("Qwen3ForCausalLM", {}),
     "mixtral": ("MixtralForCausalLM", {"num_local_experts": 4}),
     "gpt2": ("GPT2LMHeadModel", {"n_embd": 64, "n_layer": 2, "n_head": 4, "n_positions": 512}),

@@ -157,7 +157,8 @@ def test_what_cannot_run_is_said_before_anything_is_loaded(folder: Path, tmp_pat
         return catalogue.backend_for(f"vllm:{folder}{options}").unavailable()
 
     assert said() == ""
-    assert "no switch" in said("?thinking=on") or "knows no thinking switch" in said("?thinking=on")
+    assert "knows no thinking switch" in said("?thinking=on")
+    assert "has no revisions" in said("?revision=main")
     assert "names a rank" in said(f"?adapter={tmp_path}")
     assert "neither chats nor classifies" in _with(folder, said, architectures=["BertModel"])
     many = {"architectures": ["LlamaForSequenceClassification"], "num_labels": 3}

@@ -184,16 +184,11 @@ def _cached(repo: str, revision: str, preset: str, where: str) -> ModelFolder:
     except HFValidationError:
         raise ConfigError("is no name of the hub", where=where, remedy="Write hf:ORG/NAME") from None
     if not isinstance(found, str):
-        at = f" at revision {revision}" if revision else ""
-        how = (
-            f"pmbench fetch {preset}"
-            if preset
-            else f"hf download {repo}" + at.replace("at", "--", 1).replace("-- ", "--")
-        )
+        at, option = (f" at revision {revision}", f" --revision {revision}") if revision else ("", "")
         raise ModelUnavailable(
             f"is not in the Hugging Face cache{at}, and nothing is downloaded in the middle of a run",
             where=where,
-            remedy=f"Run: {how}",
+            remedy=f"Run: pmbench fetch {preset}" if preset else f"Run: hf download {repo}{option}",
         )
     snapshot = Path(found).parent
     return ModelFolder(snapshot, snapshot.name)

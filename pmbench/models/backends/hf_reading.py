@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from transformers.cache_utils import DynamicCache, DynamicLayer, DynamicSlidingWindowLayer
+from transformers.cache_utils import CacheLayerMixin, DynamicCache, DynamicLayer, DynamicSlidingWindowLayer
 
 from pmbench.models.backends.hf_cache import Beginnings, Pairs, Rows, WholeRows, expanded, pairs_of
 
@@ -150,7 +150,10 @@ class WholeReader(Reader):
 
     def step(self, tokens: Sequence[int], rows: Rows) -> torch.Tensor:
         """Append one token to each row; see `Reader.step`."""
-        given = {"attention_mask": rows.mask(self._device)}
+        given = {}
+        # Without a layer that attends there is nothing to mask: padding has left no trace in what is remembered.
+        if any(isinstance(layer, CacheLayerMixin) for layer in rows.cache.layers):
+            given["attention_mask"] = rows.mask(self._device)
         if "position_ids" in self._takes:
             given["position_ids"] = torch.tensor(rows.lengths, device=self._device)[:, None]
         self._last = None

@@ -269,6 +269,8 @@ class Vllm(Backend):
             reason, remedy = f"is a classifier of {folder.labels} classes, no reward model of one logit", ""
         elif not reason and folder.kind == "reward" and rank:
             reason, remedy = "is a reward model, which vllm takes without an adapter only", "Use hf:"
+        elif not reason and option.revision and not folder.commit:
+            reason, remedy = "is a folder, which has no revisions", "Leave out ?revision="
         elif not reason and not template:
             reason, remedy = "has no chat template", "Give one: ?template=FILE"
         elif not reason and option.thinking != "auto" and _SWITCH not in template:

@@ -11,5 +11,5 @@ class TestParrot(BackendSuite):
     counts = False
 
     def tells(self, request: Request, completion: Completion) -> bool:
-        first = request.messages[-1]["content"].split()[0]
-        return first in completion.text
+        greets = len(request.messages[-1]["content"]) % 2 == 1
+        return completion.text.startswith("Dear patient, you wrote:" if greets else "you wrote:")
