@@ -113,7 +113,9 @@ def harnesses(environment: Mapping[str, str]) -> dict[str, Harness]:
     for variable, (module, make) in others.items():
         python = os.environ.get(variable, "")
         version = f"import importlib.metadata as m; print(m.version({module.replace('_', '-')!r}))"
-        asked = python and subprocess.run([python, "-c", version], capture_output=True, text=True, check=False)
+        asked = python and subprocess.run(
+            [python, "-c", version], capture_output=True, text=True, check=False
+        )
         if not asked or asked.returncode:
             print(f"{module} is left out: {variable} names no python that has it")
             continue
@@ -121,7 +123,9 @@ def harnesses(environment: Mapping[str, str]) -> dict[str, Harness]:
     return found
 
 
-def once(server: LoopbackLLM, harness: Harness, place: Path, requests: int, in_flight: int) -> dict[str, float]:
+def once(
+    server: LoopbackLLM, harness: Harness, place: Path, requests: int, in_flight: int
+) -> dict[str, float]:
     """What one whole command took."""
     with tempfile.TemporaryDirectory(dir=place) as folder:
         write(Path(folder) / "mine.jsonl", requests)
@@ -158,7 +162,9 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--latency", type=float, default=50, help="of the server, in ms")
     parser.add_argument("--in-flight", type=int, default=32)
-    parser.add_argument("--whole", type=int, default=10_000, help="requests of the second table; 0: leave it out")
+    parser.add_argument(
+        "--whole", type=int, default=10_000, help="requests of the second table; 0: leave it out"
+    )
     parser.add_argument("--folder", type=Path, default=Path.cwd(), help="where runs are")
     given = parser.parse_args()
     print(f"{given.latency:g} ms, {given.rounds} rounds; median (lowest to highest)")

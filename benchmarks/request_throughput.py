@@ -197,7 +197,9 @@ class Measured:
     server: list[float] = field(default_factory=list)
 
 
-async def measure(server: LoopbackLLM, client: Client, width: int, requests: int, folder: Path) -> list[float]:
+async def measure(
+    server: LoopbackLLM, client: Client, width: int, requests: int, folder: Path
+) -> list[float]:
     """Rate, and milliseconds for each request of the client and of the server."""
     async with client(server, width, folder) as ask:
         # Libraries are imported and the backend is opened before the clock starts.
@@ -230,7 +232,9 @@ def main() -> None:
     parser.add_argument("--vendors", nargs="+", choices=list(CLIENTS), default=list(CLIENTS))
     parser.add_argument("--folder", type=Path, default=Path.cwd(), help="where the stores are")
     given = parser.parse_args()
-    print(f"{given.requests} requests, {given.latency:g} ms, {given.rounds} rounds; median (lowest to highest)")
+    print(
+        f"{given.requests} requests, {given.latency:g} ms, {given.rounds} rounds; median (lowest to highest)"
+    )
     with LoopbackLLM() as server:
         for vendor in given.vendors:
             print(f"\n{vendor}, load {load()} at its beginning")

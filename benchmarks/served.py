@@ -22,7 +22,18 @@ sys.path.insert(0, str(TESTS / "servers"))
 
 from server_fixture import LEADS_ELSEWHERE, LoopbackLLM  # noqa: E402 - it lies beside the tests
 
-__all__ = ["Ran", "LoopbackLLM", "load", "middle", "phase", "plain", "plugged", "processor_seconds", "ran", "write"]
+__all__ = [
+    "Ran",
+    "LoopbackLLM",
+    "load",
+    "middle",
+    "phase",
+    "plain",
+    "plugged",
+    "processor_seconds",
+    "ran",
+    "write",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,13 +98,17 @@ def write(path: Path, count: int) -> None:
     """So many messages, as long as a patient's short one, no two of them equal."""
     with path.open("w") as file:
         for number in range(count):
-            text = f"Message {number}: I have had a cough since Tuesday. May I take the syrup beside my tablets?"
+            text = (
+                f"Message {number}: I have had a cough since Tuesday. May I take the syrup beside my tablets?"
+            )
             file.write(json.dumps({"id": str(number), "message": text}) + "\n")
 
 
 def phase(server: LoopbackLLM) -> tuple[int, float]:
     """How many requests the server answered, and seconds from the first to the last of them."""
-    log = [line for line in server.stats()["log"] if re.search(r"completions|responses|messages|:gen", line[3])]
+    log = [
+        line for line in server.stats()["log"] if re.search(r"completions|responses|messages|:gen", line[3])
+    ]
     answered = [line for line in log if line[1] == 200]
     return len(answered), max(line[0] + line[5] for line in log) - min(line[0] for line in log)
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     )
     from pmbench.core.view import ViewBlock, ViewLine
     from pmbench.data.tables import read_table
+    from pmbench.models.backend import Backend, BackendOptions, Request
     from pmbench.models.embedder import open_embedder
     from pmbench.text.prompts import Prompt
     from pmbench.text.sentences import SPLITTER, sentence_spans, split_sentences
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOME = {
+    "Backend": "pmbench.models.backend",
+    "BackendOptions": "pmbench.models.backend",
     "Choice": "pmbench.core.model",
     "Column": "pmbench.core.dataset",
     "Completion": "pmbench.core.model",
@@ -61,6 +64,7 @@ _HOME = {
     "Prompt": "pmbench.text.prompts",
     "Ratio": "pmbench.core.metric",
     "Record": "pmbench.core.task",
+    "Request": "pmbench.models.backend",
     "RequestFailed": "pmbench.core.errors",
     "Response": "pmbench.core.instance",
     "Row": "pmbench.core.dataset",
@@ -103,6 +107,8 @@ __all__ = [
     "EMBEDDED",
     "F1",
     "SPLITTER",
+    "Backend",
+    "BackendOptions",
     "Choice",
     "Column",
     "Completion",
@@ -125,6 +131,7 @@ __all__ = [
     "Prompt",
     "Ratio",
     "Record",
+    "Request",
     "RequestFailed",
     "Response",
     "Row",

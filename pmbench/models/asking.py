@@ -235,7 +235,7 @@ class Asker:
             paid: float | None = None
             try:
                 answer = await attempt(ask, self.backend.seconds(request) or self.patience.each)
-                paid = cost(answer)
+                paid = cost(answer) if self._budget.max_cost is not None else None
                 return answer
             except RequestFailed as error:
                 paid = None if error.usage is None else self._cost(error.usage, None)

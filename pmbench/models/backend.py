@@ -138,7 +138,7 @@ class Backend(ABC):
     @classmethod
     def lacking(cls) -> str | None:
         """The first module of `requires` that is not installed. Imports nothing."""
-        return next((module for module in cls.requires if importlib.util.find_spec(module) is None), None)
+        return next((module for module in cls.requires if not _is_there(module)), None)
 
     def missing_extra(self) -> MissingExtra | None:
         """The error for a module of `requires` that is not installed. Imports nothing."""
@@ -198,3 +198,10 @@ class Backend(ABC):
     async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """L2-normalised vectors of texts, shape (n, d)."""
         raise RequestFailed("unsupported", f"{self.name} cannot embed")
+
+
+def _is_there(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:  # of a.b not even a
+        return False

@@ -68,7 +68,7 @@ def backend_for(name: str, columns: Columns | None = None) -> Backend:
     kind = registry.load(registry.BACKENDS, "backend", spec.backend)
     if not (isinstance(kind, type) and issubclass(kind, Backend)):
         raise registry.PluginError(f"the entry point {spec.backend!r} of {registry.BACKENDS} is no Backend")
-    options = _options(kind, spec)
+    options = options_of(kind, spec)
     more = {"columns": columns} if "columns" in inspect.signature(kind).parameters else {}
     where = f"model {shortened(name)!r}"
     return told(lambda: kind(spec, options, **more), what="its backend fails to begin", where=where)
@@ -180,7 +180,12 @@ def _provided() -> frozenset[str]:
     return frozenset(registry.names(registry.BACKENDS))
 
 
-def _options(kind: type[Backend], spec: ModelSpec) -> BackendOptions:
+def options_of(kind: type[Backend], spec: ModelSpec) -> BackendOptions:
+    """The options in a specification, as those of a backend.
+
+    Raises:
+        UnknownName, ConfigError: one is unknown, or its value is wrong.
+    """
     known = {field.encode_name for field in msgspec.structs.fields(kind.options)}
     for option in spec.options:
         if option not in known:

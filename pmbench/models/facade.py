@@ -159,7 +159,8 @@ class FacadeModel:
             max_tokens=max_tokens if self.sampling.max_tokens is None else self.sampling.max_tokens,
             temperature=temperature if self.sampling.temperature is None else self.sampling.temperature,
             stop=tuple(stop),
-            schema=schema,
+            # A schema helps where it can be enforced; whoever cannot do without lists it among its needs.
+            schema=schema if "schema" in self.backend.features else None,
             attempt=attempt,
         )
         return await self._answer("chat", request, self._asker.chat, Completion)
@@ -222,6 +223,8 @@ class FacadeModel:
 
     def _request(self, messages: Sequence[Message], **fields: Any) -> Request:
         asked_for = tracked()
+        if not all(_is_whole(message["content"]) for message in messages):
+            raise RequestFailed("invalid", "half a surrogate pair in a message")
         return Request(
             tuple(message.copy() for message in messages),
             seed=self.sampling.seed,
@@ -315,6 +318,15 @@ class FacadeModel:
             raise ModelUnavailable(
                 f"it cannot be opened ({type(error).__name__}{words})", where=f"model {self.name}"
             ) from error
+
+
+def _is_whole(text: str) -> bool:
+    """Whether a text can be written as UTF-8."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _printable(text: str) -> str:

@@ -33,7 +33,7 @@ def main() -> None:
     for name in asked["name"].split("."):
         kind = getattr(kind, name)
     spec = ModelSpec(**asked["spec"])
-    backend = kind(spec, catalogue._options(kind, spec))
+    backend = kind(spec, catalogue.options_of(kind, spec))
     told = {"create": watch.step()}
     backend.unavailable()
     told["unavailable"] = watch.step()

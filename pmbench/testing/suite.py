@@ -98,7 +98,7 @@ class Suite:
         if self.kind is None:
             return catalogue.backend_for(text)
         spec = parse_spec(text)
-        return self.kind(spec, catalogue._options(self.kind, spec))
+        return self.kind(spec, catalogue.options_of(self.kind, spec))
 
     def tells(self, request: Request, completion: Completion) -> bool:
         """Whether an answer is one to that very request; override it where that can be told."""

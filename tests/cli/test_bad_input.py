@@ -53,7 +53,7 @@ DRAFTING = ("run", "-t", "syppm-editf1", "-m", "replay:@draft")
         (("run", "-t", "syppm-editf1", "-m", "", "-d", "demo"), ("an empty model name", "pmbench models")),
         (
             ("run", "-t", "syppm-editf1", "-m", "gpt-4o", "-d", "demo"),
-            ("gpt-4o", "needs the backend 'openai'"),
+            ("gpt-4o", "there is no key in OPENAI_API_KEY"),
         ),
         (("run", "-t", "syppm-editf1", "-m", "smollm2-135m?slots=many", "-d", "demo"), ("slots",)),
         (

@@ -38,7 +38,9 @@ class Reader:
 
     def __init__(self, loaded: Loaded, *, kept: int, piece: int) -> None:
         self._model, self._device, self._takes = loaded.module, loaded.device, loaded.takes
-        self._cache_name = next(name for name in _CACHE_NAMES if name in self._takes or name == _CACHE_NAMES[-1])
+        self._cache_name = next(
+            name for name in _CACHE_NAMES if name in self._takes or name == _CACHE_NAMES[-1]
+        )
         self._last: torch.Tensor | None = None
         self.beginnings = Beginnings(kept)
         self.piece = piece

@@ -96,6 +96,7 @@ class OpenAI(Served):
         if not isinstance(options, OpenAIOptions):
             raise TypeError("options of openai are OpenAIOptions")
         self._options = options
+        self._width = 0  # of vectors, told by the first one
         self.api = options.api
         vendors = self.own or bool(options.azure)
         if vendors and options.thinking != "auto":
@@ -196,6 +197,8 @@ class OpenAI(Served):
 
     async def chat(self, request: Request) -> Completion:
         """Answer one request. A prompt that the server's filter blocks is an answer: `refused`."""
+        if "chat" not in self.offers:
+            return await super().chat(request)
         try:
             return self.read(*await self.post(self.dialect.path, self.body(request)))
         except RequestFailed as error:
@@ -223,7 +226,10 @@ class OpenAI(Served):
                 openai_embeddings.PATH, openai_embeddings.body(self.spec.target, some)
             )
             found.append(openai_embeddings.read(payload, len(some), self.manner))
-        return np.concatenate(found) if found else np.zeros((0, 0), dtype=np.float32)
+        if not found:
+            return np.zeros((0, self._width), dtype=np.float32)
+        self._width = found[0].shape[1]
+        return np.concatenate(found)
 
     def _usual_keys(self) -> tuple[str, ...]:
         return self.azure_key_variables if self._options.azure else self.key_variables
@@ -236,6 +242,8 @@ class OpenAI(Served):
         features = openai_chat.FEATURES if self.api == "chat" else openai_responses.FEATURES
         if (self.own and not manner.azure) or option.batches == "on":
             features |= {"batch-api"}
+        if manner.vendors and not manner.reasons:
+            features -= {"thinking"}
         if manner.reasons:
             features -= {"temperature", "stop"}
         if option.logprobs == "off" or (option.logprobs == "auto" and manner.reasons):
