@@ -41,18 +41,25 @@ sys.exit(main())
 """
 
 
-def once(server: LoopbackLLM, place: Path, requests: int, in_flight: int, begin: list[str]) -> Ran:
+def once(
+    server: LoopbackLLM,
+    place: Path,
+    environment: dict[str, str],
+    requests: int,
+    in_flight: int,
+    begin: list[str],
+) -> Ran:
     """One run of so many requests.
 
     Args:
         server: a server without a plan.
         place: a folder for its files.
+        environment: of the command.
         requests: how many.
         in_flight: at most; 0: as many as the server bears.
         begin: how the program is started.
     """
     server.reset()
-    environment = plugged(place)
     with tempfile.TemporaryDirectory(dir=place) as folder:
         write(Path(folder) / "mine.jsonl", requests)
         command = [
@@ -85,9 +92,9 @@ def main() -> None:
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=given.folder) as place, LoopbackLLM() as server:
         print(f"requests | peak MB | command s | CPU ms/request | load\nload {load()} at the beginning")
-        peaks = []
+        peaks, environment = [], plugged(Path(place))
         for requests in given.requests:
-            done = once(server, Path(place), requests, given.in_flight, ["-m", "pmbench"])
+            done = once(server, Path(place), environment, requests, given.in_flight, ["-m", "pmbench"])
             peaks.append(done.peak)
             cpu = 1000 * done.cpu / requests
             print(f"{requests} | {done.peak:.0f} | {done.wall:.0f} | {cpu:.2f} | {load()}", flush=True)
@@ -95,7 +102,9 @@ def main() -> None:
         verdict = "kept" if growth < MOST_GROWTH else "MISSED"
         print(f"growth {growth:.0f} MB [less than {MOST_GROWTH:g}: {verdict}]", flush=True)
         if given.trace:
-            told = once(server, Path(place), given.requests[1], given.in_flight, ["-c", TRACED]).told
+            told = once(
+                server, Path(place), environment, given.requests[1], given.in_flight, ["-c", TRACED]
+            ).told
             print("\n".join(line.removeprefix("TRACE") for line in told.splitlines() if "TRACE" in line))
 
 

@@ -182,7 +182,7 @@ CLIENTS: dict[str, dict[str, Client]] = {
 }
 
 LEAST = {(32, FASTEST): 0.95, (256, FASTEST): 0.75, (256, DEFAULT): 2.0}
-"""Least ratio of our rate to that of the vendor's library; only where the transport is not the vendor's own choice."""
+"""Least ratio of our rate to that of the vendor's library, by number in flight and transport."""
 
 MOST_CPU = 1.5
 """Most processor time, of what the vendor's library takes over its fastest transport."""

@@ -23,8 +23,8 @@ sys.path.insert(0, str(TESTS / "servers"))
 from server_fixture import LEADS_ELSEWHERE, LoopbackLLM  # noqa: E402 - it lies beside the tests
 
 __all__ = [
-    "Ran",
     "LoopbackLLM",
+    "Ran",
     "load",
     "middle",
     "phase",

@@ -16,7 +16,7 @@ def served(pmbench, llm_server, tmp_path: Path) -> Served:
 
 @pytest.mark.slow
 def test_what_a_retry_can_save_is_saved(served: Served, tmp_path: Path) -> None:
-    write_rows(tmp_path / "mine.jsonl", numbered(600))
+    write_rows(tmp_path / "mine.jsonl", numbered(2000))
     served.server.control(
         answers={"patient": GREETING},
         faults=[
@@ -29,9 +29,9 @@ def test_what_a_retry_can_save_is_saved(served: Served, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     found, stats = served.results(), served.server.stats()
     assert found["status"] == "complete"
-    assert found["counts"]["scored"] == 600 and found["counts"]["failures"] == {}
+    assert found["counts"]["scored"] == 2000 and found["counts"]["failures"] == {}
     assert found["metrics"]["greeting_share"]["value"] == 1.0
-    assert min(stats["by_fault"][kind] for kind in ("500", "429", "hung")) >= 3
+    assert min(stats["by_fault"][kind] for kind in ("500", "429", "hung")) >= 15
     assert stats["answered_again"] == 0
     told = f"requests made now: {stats['requests']};"
     assert told in done.stdout
