@@ -204,7 +204,7 @@ def beside_lm_eval(folder: Path, prompts: int, tokens: int, rounds: int, scratch
     print(
         f"{prompts} prompts, {tokens} new tokens; seconds, median of {rounds} rounds in turns (of the processor)"
     )
-    print(f"{'batch':>5}{'lm-eval':>16}{'hf':>16}{'ratio':>8}{'hf, no reuse':>16}{'ratio':>8}  same texts")
+    print(f"{'batch':>5}{'lm-eval':>16}{'hf':>16}{'ratio':>14}{'hf, no reuse':>16}{'ratio':>14}  same texts")
     for batch in (8, 16):
         ours = [sys.executable, __file__, "--serve", str(folder), str(batch), str(given), str(tokens)]
         sides = {"on": Side([*ours, "on"]), "off": Side([*ours, "off"])}
@@ -222,30 +222,32 @@ def beside_lm_eval(folder: Path, prompts: int, tokens: int, rounds: int, scratch
 
 def _row(batch: int, sides: dict[str, Side], prompts: int) -> str:
     shown = {name: f"{side.middle('seconds'):.1f} ({side.middle('cpu'):.1f})" for name, side in sides.items()}
-    ratio = dict.fromkeys(("on", "off"), "–")
-    same = "–"
+    ratios, same = dict.fromkeys(("on", "off"), "–"), "–"
     if "lm-eval" in sides:
         theirs = sides["lm-eval"]
-        for name in ratio:
-            pairs = zip(theirs.rounds, sides[name].rounds, strict=True)
-            ratio[name] = f"{statistics.median(a['seconds'] / b['seconds'] for a, b in pairs):.2f}"
+        for name in ratios:
+            wall, cpu = (
+                statistics.median(
+                    a[what] / b[what] for a, b in zip(theirs.rounds, sides[name].rounds, strict=True)
+                )
+                for what in ("seconds", "cpu")
+            )
+            ratios[name] = f"{wall:.2f} ({cpu:.2f})"
         pairs = zip(theirs.rounds[0]["answers"], sides["on"].rounds[0]["answers"], strict=True)
         same = f"{sum(a == b for a, b in pairs)} of {prompts}"
-    cells = (
-        f"{shown.get('lm-eval', '–'):>16}{shown['on']:>16}{ratio['on']:>8}{shown['off']:>16}{ratio['off']:>8}"
-    )
+    cells = f"{shown.get('lm-eval', '–'):>16}{shown['on']:>16}{ratios['on']:>14}{shown['off']:>16}{ratios['off']:>14}"
     return f"{batch:>5}{cells}  {same}"
 
 
 async def reuse(folder: Path, calls: int) -> None:
     """Print what reuse gains in an inbox, and the largest difference that it makes."""
-    asked, seconds, found = comparisons(calls), {}, {}
+    asked, seconds, used, found = comparisons(calls), {}, {}, {}
     for prefix in ("off", "on"):
         backend = opened(folder, prefix=prefix)
         await backend.open()
-        began = time.perf_counter()
+        began, cpu = time.perf_counter(), time.process_time()
         found[prefix] = await choices(backend, asked)
-        seconds[prefix] = time.perf_counter() - began
+        seconds[prefix], used[prefix] = time.perf_counter() - began, time.process_time() - cpu
         await backend.close()
     prompts = sum(choice.usage.prompt_tokens for choice in found["on"])
     cached = sum(choice.usage.cached_tokens for choice in found["on"])

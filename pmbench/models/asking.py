@@ -230,7 +230,7 @@ class Asker:
         async with self._turn(request):
             most = self._most_it_can_cost(request)
             if self.backend.keeps:
-                self._budget.take(most)
+                await self._budget.take(most)
             self.requests += 1
             paid: float | None = None
             try:
@@ -247,7 +247,7 @@ class Asker:
     async def _of_job(self, desk: BatchDesk, request: Request, flight: Flight[Any]) -> Any:
         """The answer of a job; a request that is new to the desk counts towards the budget."""
         if not await desk.knows(flight.key):
-            self._budget.take(self._most_it_can_cost(request))
+            self._budget.take_now(self._most_it_can_cost(request))
             self.requests += 1
         return await desk.ask(flight.key, request)
 

@@ -145,8 +145,8 @@ def test_samples_have_the_probabilities_of_the_model() -> None:
     from pmbench.models.backends.hf_writing import Writing, next_tokens
 
     class NoSpeech:
-        def text(self, ids: list[int]) -> str:
-            return ""
+        def answer(self, ids: list[int]) -> tuple[str, str]:
+            return "", ""
 
     logits = torch.tensor([[0.0, 1.0, -1.0, 2.0]]).expand(4000, -1)
     writings = [
@@ -164,7 +164,7 @@ def test_the_context_is_the_end(tiny: Path) -> None:
     async def work(opened: Hf) -> None:
         (answer,) = await chats(opened, PROMPTS[:1], max_tokens=500)
         assert answer.finish == "length"
-        assert answer.raw == {"cut": "context"}
+        assert answer.raw == {"model": tiny.name, "cut": "context"}
         assert answer.usage.prompt_tokens + answer.usage.completion_tokens == 64
         with pytest.raises(RequestFailed, match=r"too-long: a prompt of \d+ tokens, a context of 64"):
             await opened.chat(request("word " * 100))

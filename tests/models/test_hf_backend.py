@@ -45,8 +45,8 @@ def test_a_model_that_is_not_in_the_cache(hub: Path) -> None:
     spec, why = availability("hf:someone/small")
     assert spec == "hf:someone/small"
     assert "is not in the Hugging Face cache, and nothing is downloaded" in why
-    assert why.endswith("Run: hf download someone/small")
-    assert availability("hf:someone/small?revision=v2")[1].endswith("hf download someone/small --revision v2")
+    assert why.endswith("Run: pmbench fetch hf:someone/small")
+    assert availability("hf:someone/small?revision=v2")[1].endswith("fetch hf:someone/small?revision=v2")
     assert availability("qwen2.5-32b")[1].endswith("Run: pmbench fetch qwen2.5-32b")
     with pytest.raises(ModelUnavailable, match="not in the Hugging Face cache"):
         backend("someone/small").identity()

@@ -143,3 +143,28 @@ def test_text_of_ids_and_of_a_token(speech: Speech) -> None:
 def test_messages_without_any_place_for_them(speech: Speech) -> None:
     with pytest.raises(RequestFailed, match="invalid"):
         Speech(speech.tokenizer, "{{ messages[7]['content'] }}{{ raise_exception('x') }}").prompt([user("x")])
+
+
+def test_answers_in_channels_have_their_thoughts_set_apart() -> None:
+    """A model whose answer is several messages: what ends one of them ends no answer."""
+    folder = ModelFolder(hf_models.tiny_model())
+    template = (
+        "{% for m in messages %}<|start|>{{ m['role'] }}<|message|>{{ m['content'] }}<|end|>{% endfor %}"
+        "{% if add_generation_prompt %}<|start|>assistant{% endif %}"
+    )
+    speech = open_speech(folder, template)
+    names = [f"<|{name}|>" for name in ("start", "end", "message", "channel", "return")]
+    speech.tokenizer.add_tokens(names, special_tokens=True)
+    speech.tokenizer.eos_token = "<|return|>"
+    assert speech.ends == {speech.tokenizer.convert_tokens_to_ids("<|return|>")}
+
+    def ids(text: str) -> list[int]:
+        return list(speech.encode(text).tolist())
+
+    thought = "<|channel|>analysis<|message|>Fever < 39, so wait.<|end|>"
+    final = "<|start|>assistant<|channel|>final<|message|>Drink\n\nmuch."
+    assert speech.answer(ids(thought + final)) == ("Drink\n\nmuch.", "Fever < 39, so wait.")
+    assert speech.answer(ids(thought[:42])) == ("", "Fever < 39,"), "cut off while it thinks: no answer"
+    assert speech.answer(ids("Just words.")) == ("Just words.", "")
+    chosen = speech.tokenizer.decode(speech.prompt([user("Hi")], thinking=False).tolist())
+    assert chosen.endswith("<|start|>assistant<|channel|>final<|message|>")

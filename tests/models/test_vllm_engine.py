@@ -9,7 +9,9 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -31,6 +33,27 @@ pytestmark = [pytest.mark.slow, pytest.mark.model]
 @pytest.fixture
 def small_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VLLM_CPU_KVCACHE_SPACE", "1")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def reward_model(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """A reward model whose heads are as wide as the engine's kernels for processors want them."""
+    made = tmp_path_factory.mktemp("reward")
+    config = {"num_labels": 1, "head_dim": 64}
+    hf_models.tiny(made, "LlamaForSequenceClassification", config, hf_models.chat_model())
+    TestVllmReward.made = made
+
+
+@pytest.fixture
+def short(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A temporary folder with a short name: a socket's may have a hundred letters."""
+    with tempfile.TemporaryDirectory(prefix="pv-", dir=tmp_path_factory.getbasetemp().parent.parent) as name:
+        yield Path(name)
+
+
+def shared_memory() -> set[Path]:
+    """The pieces of shared memory of this machine's Python programs."""
+    return set(Path("/dev/shm").glob("psm_*"))
 
 
 class OfTheEngine(BackendSuite):
@@ -156,9 +179,9 @@ class TestVllm(OfTheEngine):
         assert self.run(scene) <= 2.0, "seconds of a processor in four, of an engine with nothing to do"
 
     def test_closing_leaves_no_process_and_no_file(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+        self, short: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+        monkeypatch.setattr("tempfile.tempdir", str(short))
 
         async def scene(backend: Backend) -> int:
             before = set(processes("vllm_engine"))
@@ -166,16 +189,16 @@ class TestVllm(OfTheEngine):
             (session,) = set(processes("vllm_engine")) - before
             assert len(members(session)) >= 2
             await backend.chat(self.request())
-            assert [path.stat().st_mode & 0o777 for path in tmp_path.iterdir()] == [0o700]
+            assert [path.stat().st_mode & 0o777 for path in short.iterdir()] == [0o700]
             return session
 
         session = self.run_new(scene)
         assert members(session) == []
-        assert list(tmp_path.iterdir()) == []
+        assert list(short.iterdir()) == []
 
     def test_an_engine_that_is_killed_stops_the_run_with_one_line(self) -> None:
         async def scene(backend: Backend) -> None:
-            before = set(processes("vllm_engine"))
+            before, memory = set(processes("vllm_engine")), shared_memory()
             await backend.open()
             (session,) = set(processes("vllm_engine")) - before
             story = asyncio.create_task(backend.chat(request("A long story.", max_tokens=900)))
@@ -186,12 +209,13 @@ class TestVllm(OfTheEngine):
                     await asked
             await backend.close()
             assert members(session) == []
+            assert shared_memory() <= memory
 
         self.run_new(scene)
 
     @pytest.mark.parametrize("after", ["opening", "open"])
     def test_nothing_lives_longer_than_a_program_that_is_killed(
-        self, after: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+        self, after: str, short: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         script = Path(__file__).with_name("vllm_probe.py")
         before = set(processes("vllm_engine"))
@@ -200,7 +224,7 @@ class TestVllm(OfTheEngine):
             text=True,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            env=os.environ | {"TMPDIR": str(tmp_path)},
+            env=os.environ | {"TMPDIR": str(short)},
         ) as process:
             assert process.stdout is not None
             assert process.stdout.readline() == "opening\n"
@@ -215,18 +239,10 @@ class TestVllm(OfTheEngine):
         while members(session) and time.monotonic() < end:
             time.sleep(0.5)
         assert members(session) == []
-        assert list(tmp_path.glob("pmbench-vllm-*")) == []
+        assert list(short.glob("pmbench-vllm-*")) == []
 
 
 class TestVllmReward(OfTheEngine):
-    @pytest.fixture(autouse=True, scope="class")
-    def _made(self, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> None:
-        # The engine's kernels for processors want heads at least this wide.
-        made = tmp_path_factory.mktemp("reward")
-        wide = {"num_labels": 1, "head_dim": 64, "hidden_size": 256}
-        hf_models.tiny(made, "LlamaForSequenceClassification", wide, hf_models.chat_model())
-        request.cls.made = made
-
     made: ClassVar[Path]
 
     @property

@@ -15,6 +15,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+import msgspec
+
 from pmbench.core.errors import ConfigError, MissingExtra, ModelUnavailable, RequestFailed, UserError
 from pmbench.core.model import Choice, Completion
 from pmbench.models.backend import Backend, BackendOptions, Request
@@ -211,7 +213,8 @@ class Hf(Backend):
         if request.schema is not None:
             raise RequestFailed("unsupported", "hf keeps no answer to a schema")
         completion: Completion = await self._ask("chat", request)
-        return completion
+        named = {"model": shortened(Path(self.spec.target).name)} | completion.raw
+        return msgspec.structs.replace(completion, raw=named)
 
     async def choose(self, request: Request) -> Choice:
         """Probabilities of the options as the answer's first token, the template's thinking switched off."""
@@ -227,7 +230,7 @@ class Hf(Backend):
         import numpy as np
 
         if not texts:
-            return np.zeros((0, 0), np.float32)
+            return np.zeros((0, self._there().width), np.float32)
         vectors = await asyncio.gather(*[self._ask("embed", None, text) for text in texts])
         return np.stack(vectors)
 

@@ -200,6 +200,7 @@ class ChatEngine:
         return Completion(
             text=note.writing.text,
             finish=note.writing.finish or "error",
+            reasoning=note.writing.reasoning,
             usage=Usage(len(job.tokens), len(note.writing.ids), note.cached),
             latency=job.seconds,
             raw={"cut": "context"} if note.writing.finish == "length" and used >= self._context else {},

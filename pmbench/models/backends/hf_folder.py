@@ -65,9 +65,17 @@ class ModelFolder(msgspec.Struct, frozen=True, dict=True):
     @property
     def context(self) -> int:
         """Most tokens that the model was made for; 0 if its config does not say."""
-        text = self.config.get("text_config") or {}
-        for place in (text, self.config):
-            for name in ("max_position_embeddings", "n_positions", "max_seq_len", "n_ctx"):
+        return self._number("max_position_embeddings", "n_positions", "max_seq_len", "n_ctx")
+
+    @property
+    def width(self) -> int:
+        """Numbers in a state, and so in an embedder's vector; 0 if its config does not say."""
+        return self._number("hidden_size", "n_embd", "d_model", "dim")
+
+    def _number(self, *names: str) -> int:
+        """The first of these that the config has, that of its text part before its own."""
+        for place in (self.config.get("text_config") or {}, self.config):
+            for name in names:
                 if isinstance(place.get(name), int):
                     return int(place[name])
         return 0
@@ -184,11 +192,11 @@ def _cached(repo: str, revision: str, preset: str, where: str) -> ModelFolder:
     except HFValidationError:
         raise ConfigError("is no name of the hub", where=where, remedy="Write hf:ORG/NAME") from None
     if not isinstance(found, str):
-        at, option = (f" at revision {revision}", f" --revision {revision}") if revision else ("", "")
+        at, option = (f" at revision {revision}", f"?revision={revision}") if revision else ("", "")
         raise ModelUnavailable(
             f"is not in the Hugging Face cache{at}, and nothing is downloaded in the middle of a run",
             where=where,
-            remedy=f"Run: pmbench fetch {preset}" if preset else f"Run: hf download {repo}{option}",
+            remedy=f"Run: pmbench fetch {preset or f'hf:{repo}'}{option}",
         )
     snapshot = Path(found).parent
     return ModelFolder(snapshot, snapshot.name)

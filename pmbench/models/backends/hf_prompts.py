@@ -26,6 +26,13 @@ if TYPE_CHECKING:
 SWITCH = "enable_thinking"
 """The variable by which a chat template is told whether the model may think."""
 
+_CHANNELS = ("<|channel|>", "<|message|>")
+_FINAL = "<|channel|>final<|message|>"
+_SAID = re.compile(
+    r"<\|channel\|>(\w+)[^<]*<\|message\|>(.*?)(?=<\|(?:end|return|call|start|channel)\|>|\Z)", re.DOTALL
+)
+"""One message of an answer that is written in channels: thoughts in `analysis`, the answer in `final`."""
+
 _STAND_INS = range(0xE000, 0xF8FF)
 """Private-use characters: no tokenizer and no template gives them a meaning."""
 
@@ -48,7 +55,8 @@ class Speech(msgspec.Struct, dict=True):
 
         Args:
             messages: the conversation.
-            thinking: what the template is told; None: nothing.
+            thinking: what the template is told; None: nothing. False takes a model that writes in channels to
+                its answer at once.
             answer: whether the beginning of the model's own turn follows.
 
         Raises:
@@ -67,6 +75,8 @@ class Speech(msgspec.Struct, dict=True):
             for message in messages
         ]
         text = self._rendered(hidden, thinking, answer)
+        if answer and thinking is False and self._in_channels:
+            text += _FINAL
         if not spelled:
             return self.encode(text)
         return self._cut(text, character, spelled)
@@ -84,6 +94,17 @@ class Speech(msgspec.Struct, dict=True):
         """The text of token ids, control tokens left out."""
         return str(self.tokenizer.decode(ids, skip_special_tokens=True, clean_up_tokenization_spaces=False))
 
+    def answer(self, ids: Sequence[int]) -> tuple[str, str]:
+        """The text of an answer, and the thoughts that a model which writes in channels has set apart."""
+        if not self._in_channels:
+            return self.text(ids), ""
+        whole = self.tokenizer.decode(ids, skip_special_tokens=False, clean_up_tokenization_spaces=False)
+        said = _SAID.findall(whole)
+        if not said:
+            return self.text(ids), ""
+        thoughts = [text.strip() for channel, text in said if channel != "final"]
+        return "".join(text for channel, text in said if channel == "final"), "\n".join(thoughts)
+
     def token(self, token: int) -> str:
         """The text of one token, with the space that it may begin with."""
         return str(self.tokenizer.decode([token], clean_up_tokenization_spaces=False))
@@ -92,6 +113,8 @@ class Speech(msgspec.Struct, dict=True):
     def ends(self) -> frozenset[int]:
         """The tokens that end a turn: the tokenizer's own, and the one that the template puts after an answer."""
         found = {self.tokenizer.eos_token_id} - {None}
+        if self._in_channels:  # what ends a message there does not end the turn
+            return frozenset(found)
         try:
             turn: list[Message] = [{"role": "user", "content": "q"}, {"role": "assistant", "content": "xyz"}]
             after = self._rendered(turn, None, False).rpartition("xyz")[2]
@@ -112,6 +135,10 @@ class Speech(msgspec.Struct, dict=True):
             for token in added
             if token.special or (token.content.strip() and token.content in self.template)
         }
+
+    @functools.cached_property
+    def _in_channels(self) -> bool:
+        return all(self._added.get(token) for token in _CHANNELS)
 
     @functools.cached_property
     def _control_ids(self) -> frozenset[int]:

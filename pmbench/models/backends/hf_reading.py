@@ -108,7 +108,7 @@ class Reader:
         logits = out.logits
         if logits.shape[1] > 1:  # a model that does not call its head as a module
             rows = torch.arange(len(logits), device=logits.device)
-            logits = logits[rows, self._last if self._last is not None else -1][:, None]
+            logits = logits[rows, -1 if self._last is None else self._last.to(logits.device)][:, None]
         found: torch.Tensor = logits[:, 0].float()
         return found
 

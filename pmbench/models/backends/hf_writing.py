@@ -22,12 +22,13 @@ class Writing:
         ids: its tokens so far, the one that ended it included.
         finish: why it ended; empty while it goes on.
         text: once it has ended, without the stop text and what came after.
+        reasoning: thoughts that the model has set apart.
     """
 
     def __init__(self, request: Request, speech: Speech, ends: frozenset[int], most: int) -> None:
         self.ids: list[int] = []
         self.finish: FinishReason | None = None
-        self.text = ""
+        self.text = self.reasoning = ""
         self.temperature = request.temperature
         self._stops, self._speech, self._ends, self._most = request.stop, speech, ends, most
         # A stop text ends within its own length in tokens: a token is a byte or more.
@@ -48,7 +49,7 @@ class Writing:
         self.ids.append(token)
         ended = token in self._ends
         if ended or len(self.ids) >= self._most or self._may_stop():
-            text = self._speech.text(self.ids[:-1] if ended else self.ids)
+            text, self.reasoning = self._speech.answer(self.ids[:-1] if ended else self.ids)
             cut = min((at for stop in self._stops if (at := text.find(stop)) >= 0), default=-1)
             if ended or cut >= 0:
                 self.finish = "stop"

@@ -18,6 +18,7 @@ import sys
 import tempfile
 import threading
 from collections import deque
+from pathlib import Path
 from typing import IO, Any
 
 import msgspec
@@ -27,6 +28,11 @@ from pmbench.models.backends import vllm_wire as wire
 
 _SECONDS_TO_END = 25.0
 """How long the process may take to end by itself. It waits for its own processes a little less."""
+
+_SECONDS_TO_CLEAR = 5.0
+
+_MOST_LETTERS = 45
+"""Of the folder in which the sockets' folder is made: the name of a socket has a hundred at most, 56 of them ours."""
 
 _LINES = 400
 """Of what is printed while the engine loads, which is before it has read any prompt, the last lines are kept."""
@@ -85,7 +91,7 @@ class EngineProcess:
         self._outbox: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._printed: deque[str] = deque(maxlen=_LINES)
         self._threads: list[threading.Thread] = []
-        self._ended = threading.Event()
+        self._ended, self._silent = threading.Event(), threading.Event()
         self._stopping = threading.Lock()
         self._last = 0
         self._over: Exception | None = None
@@ -99,10 +105,13 @@ class EngineProcess:
         Raises:
             ModelUnavailable: the engine cannot be loaded.
         """
-        self._scratch = tempfile.TemporaryDirectory(prefix="pmbench-vllm-", ignore_cleanup_errors=True)
+        self._scratch = tempfile.TemporaryDirectory(
+            prefix="pmbench-vllm-", dir=_place_for_sockets(), ignore_cleanup_errors=True
+        )
         command = [sys.executable, "-m", "pmbench.models.backends.vllm_engine"]
         with self._lock:
             if self._over is not None:
+                self._scratch.cleanup()
                 raise ModelUnavailable("was closed while it was loaded", where=self._where)
             self._process = subprocess.Popen(  # noqa: S603
                 command,
@@ -165,6 +174,8 @@ class EngineProcess:
 
     def _sweep(self, process: subprocess.Popen[bytes]) -> None:
         """Kill whatever is left of its session, and let go of the pipes."""
+        # What it printed ends when the last of its processes has ended: the one that removes their shared memory.
+        self._silent.wait(_SECONDS_TO_CLEAR)
         # Not yet waited for, the process still has its number, and the group, which it leads, has the same.
         if process.returncode is None:
             with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -197,11 +208,11 @@ class EngineProcess:
     def _drain(self, pipe: IO[bytes]) -> None:
         for line in pipe:
             self._printed.append(line.decode(errors="replace"))
+        self._silent.set()
 
     def _read(self, pipe: int) -> None:
         while isinstance(said := _heard(pipe), wire.Answer | wire.Refusal):
             self._deliver(said)
-        self._ended.set()
         self._end(
             ModelUnavailable(
                 "vLLM's engine has ended by itself",
@@ -210,6 +221,9 @@ class EngineProcess:
                 "less memory: ?gpu_memory=, ?context=",
             )
         )
+        while said is not None:  # it has said that it breaks down: to the end, then
+            said = _heard(pipe)
+        self._ended.set()
 
     def _deliver(self, said: wire.Answer | wire.Refusal) -> None:
         with self._lock:
@@ -243,6 +257,14 @@ class EngineProcess:
             if memory
             else "",
         )
+
+
+def _place_for_sockets() -> str:
+    """The folder of temporary files, or another one where its name is too long for that of a socket."""
+    last = "/tmp"  # noqa: S108 - the folder that is made in it is the user's alone
+    places = (tempfile.gettempdir(), os.environ.get("XDG_RUNTIME_DIR", ""))
+    fit = (place for place in places if 0 < len(place) <= _MOST_LETTERS and Path(place).is_dir())
+    return next(fit, last)
 
 
 def _heard(pipe: int) -> wire.FromEngine | None:

@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 _SECONDS_TO_END = 20.0
 """How long the engine may take to end by itself: then it leaves no shared memory behind."""
 
+_ROUNDS = 20
+_TRACKER = "multiprocessing.resource_tracker"
+
 _GIBIBYTE = 2**30
 _CPU_CACHE = 4 * _GIBIBYTE
 """Most bytes for keys and values on a processor, unless asked otherwise."""
@@ -258,8 +261,30 @@ def end(scratch: str) -> None:
     shutil.rmtree(scratch, ignore_errors=True)
     # The group is this process's own: pmbench started it as the leader of a session.
     if os.getpgrp() == os.getpid():
-        os.killpg(0, signal.SIGKILL)
+        for _ in range(_ROUNDS):  # one that was just being started is found in the next round
+            others = _others()
+            for pid in others:
+                with contextlib.suppress(OSError):
+                    os.kill(pid, signal.SIGKILL)
+            if not others:
+                break
+            time.sleep(0.05)
     os._exit(1)
+
+
+def _others() -> list[int]:
+    """The other processes of this group, without the one that removes shared memory when all others have ended."""
+    import psutil
+
+    found = []
+    for process in psutil.process_iter():
+        with contextlib.suppress(OSError, psutil.Error):
+            mine = process.pid != os.getpid() and os.getpgid(process.pid) == os.getpid()
+            if mine and not (
+                process.status() == psutil.STATUS_ZOMBIE or _TRACKER in " ".join(process.cmdline())
+            ):
+                found.append(process.pid)
+    return found
 
 
 async def _last(outputs: AsyncIterator[Any]) -> Any:
