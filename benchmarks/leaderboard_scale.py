@@ -24,15 +24,8 @@ from pmbench.core.digest import digest
 from pmbench.core.task import Task
 from pmbench.running.aggregating import measure
 from pmbench.running.folder import Appender, folder_for, write_json
-from pmbench.running.records import (
-    Asked,
-    Counts,
-    DataRecord,
-    Results,
-    RunRecord,
-    ScoreRecord,
-    Scoring,
-)
+from pmbench.running.records import Asked, DataRecord, RunRecord, ScoreRecord, Scoring
+from pmbench.running.results import Counts, Results
 from pmbench_tasks.drafting.metrics import METRICS
 from pmbench_tasks.drafting.themes import THEMES
 

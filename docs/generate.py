@@ -19,7 +19,7 @@ from backends_page import backends_page
 
 from pmbench.cli.main import COMMANDS, group
 from pmbench.core.model import Usage
-from pmbench.running import records
+from pmbench.running import records, results
 
 DOCS = Path(__file__).parent
 WIDTH = 96
@@ -30,12 +30,12 @@ FILES: dict[str, list[type[msgspec.Struct]]] = {
     "`scores/<digest>/scores.jsonl`, one object a line": [records.ScoreRecord],
     "`scores/<digest>/scoring.json`": [records.Scoring],
     "`scores/<digest>/results.json`": [
-        records.Results,
-        records.MetricResult,
-        records.SliceResult,
-        records.Counts,
-        records.UsageTotal,
-        records.Statistics,
+        results.Results,
+        results.MetricResult,
+        results.SliceResult,
+        results.Counts,
+        results.UsageTotal,
+        results.Statistics,
     ],
 }
 

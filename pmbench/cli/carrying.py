@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from pmbench.running.carrying_out import Outcome
     from pmbench.running.plan import Plan, RunRequest
-    from pmbench.running.records import Results
+    from pmbench.running.results import Results
 
 SCORING = "scoring.json"
 """What lies beside the results of a run."""
@@ -162,7 +162,7 @@ def _is_results(path: Path) -> bool:
     import msgspec
 
     from pmbench.running.folder import UNREADABLE
-    from pmbench.running.records import Results
+    from pmbench.running.results import Results
 
     try:
         msgspec.json.decode(path.read_bytes(), type=Results | list[Results])

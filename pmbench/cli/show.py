@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pmbench.core.task import Record, View
     from pmbench.core.view import ViewBlock
     from pmbench.running.reading import StoredRun
-    from pmbench.running.records import Results
+    from pmbench.running.results import Results
 
 VERY_FEW = 10
 """Clusters below which a subgroup's row says so: its interval is hardly one."""

@@ -15,7 +15,7 @@ from pmbench.cli.columns import printable, width_asked
 from pmbench.core.metric import Metric
 from pmbench.running.progress import PlainLines, Silent
 from pmbench.running.progress import Progress as Hears
-from pmbench.running.records import Results, UsageTotal
+from pmbench.running.results import Results, UsageTotal
 
 _UNLIMITED = 10_000
 """Characters of a line where nothing limits it: a table takes what it needs."""

@@ -22,7 +22,7 @@ from pmbench.leaderboard.table import Comparison, Leaderboard, Measure, Resampli
 from pmbench.leaderboard.took import took
 from pmbench.leaderboard.wording import failures, interval, shown
 from pmbench.running.columns import ScoreColumns
-from pmbench.running.records import MetricResult
+from pmbench.running.results import MetricResult
 from pmbench.stats.bootstrap import Interval
 
 DEFAULT = Resampling()

@@ -12,7 +12,8 @@ import msgspec
 from pmbench.core.digest import SHORT, canonical_json, digest, digest_bytes
 from pmbench.core.errors import StorageError
 from pmbench.running.folder import UNREADABLE, RunFolder, read_json, read_lines
-from pmbench.running.records import Results, RunRecord, ScoreRecord, Scoring
+from pmbench.running.records import RunRecord, ScoreRecord, Scoring
+from pmbench.running.results import Results
 
 RESULTS, SCORING, SCORES = "results.json", "scoring.json", "scores.jsonl"
 

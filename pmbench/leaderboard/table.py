@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from pmbench.leaderboard.collect import LeftOut
-from pmbench.running.records import Counts
+from pmbench.running.results import Counts
 
 
 class Resampling(msgspec.Struct, frozen=True):

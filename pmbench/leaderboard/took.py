@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from pmbench.leaderboard.table import Sum, SystemRow, Took
 from pmbench.leaderboard.wording import DASH
-from pmbench.running.records import Results, UsageTotal
+from pmbench.running.results import Results, UsageTotal
 
 PER = 1000
 """Instances that costs are shown of."""

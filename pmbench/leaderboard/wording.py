@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import TypeVar
 
 from pmbench.core.metric import Metric
-from pmbench.running.records import Counts
+from pmbench.running.results import Counts
 
 Column = TypeVar("Column")
 

@@ -13,18 +13,9 @@ from pmbench.core.metric import Metric
 from pmbench.core.model import Usage
 from pmbench.running.columns import ScoreColumns
 from pmbench.running.plan import Plan
-from pmbench.running.records import (
-    Counts,
-    MetricResult,
-    ResponseRecord,
-    Results,
-    ScoreRecord,
-    SliceResult,
-    Statistics,
-    Status,
-    UsageTotal,
-)
+from pmbench.running.records import ResponseRecord, ScoreRecord
 from pmbench.running.responding import Key, response_digest
+from pmbench.running.results import Counts, MetricResult, Results, SliceResult, Statistics, Status, UsageTotal
 from pmbench.stats.bootstrap import bootstrap_many
 
 if TYPE_CHECKING:

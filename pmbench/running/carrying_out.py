@@ -20,8 +20,9 @@ from pmbench.running.folder import Opened, read_json, read_lines, write_json
 from pmbench.running.judging import score, stored_scores
 from pmbench.running.plan import Plan
 from pmbench.running.progress import Progress
-from pmbench.running.records import Counts, ResponseRecord, Results, ScoreRecord, slim
+from pmbench.running.records import ResponseRecord, ScoreRecord, slim
 from pmbench.running.responding import Key, respond
+from pmbench.running.results import Counts, Results
 from pmbench.running.workers import Stop
 
 RESULTS, SCORING = "results.json", "scoring.json"

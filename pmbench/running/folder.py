@@ -18,7 +18,8 @@ import msgspec
 
 from pmbench.core.digest import SHORT
 from pmbench.core.errors import RunLocked, StorageError
-from pmbench.running.records import FORMAT, Results, RunRecord, Scoring
+from pmbench.running.records import FORMAT, RunRecord, Scoring
+from pmbench.running.results import Results
 
 Line = TypeVar("Line", bound=msgspec.Struct)
 

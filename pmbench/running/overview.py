@@ -9,7 +9,8 @@ from pathlib import Path
 from pmbench.core.errors import StorageError
 from pmbench.running.carrying_out import RESULTS
 from pmbench.running.folder import RunFolder, all_runs, read_json, storing
-from pmbench.running.records import Results, RunRecord
+from pmbench.running.records import RunRecord
+from pmbench.running.results import Results
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,9 @@ from pmbench.running.carrying_out import RESULTS
 from pmbench.running.columns import ScoreColumns
 from pmbench.running.folder import RunFolder, find_run, read_json, read_lines, storing
 from pmbench.running.judging import SCORES
-from pmbench.running.records import ResponseRecord, Results, RunRecord, ScoreRecord
+from pmbench.running.records import ResponseRecord, RunRecord, ScoreRecord
 from pmbench.running.responding import Key
+from pmbench.running.results import Results
 
 
 @dataclass(frozen=True)

@@ -19,15 +19,8 @@ from pmbench.core.metric import F1, Macro, Mean, Metric, MetricGroup, Ratio
 from pmbench.core.task import Task
 from pmbench.running.aggregating import measure
 from pmbench.running.folder import Appender, RunFolder, folder_for, write_json
-from pmbench.running.records import (
-    Asked,
-    Counts,
-    DataRecord,
-    Results,
-    RunRecord,
-    ScoreRecord,
-    Scoring,
-)
+from pmbench.running.records import Asked, DataRecord, RunRecord, ScoreRecord, Scoring
+from pmbench.running.results import Counts, Results
 
 
 class Toy(Task):

@@ -14,7 +14,7 @@ from pmbench.core.metric import Mean, Metric
 from pmbench.leaderboard.board import leaderboard
 from pmbench.leaderboard.table import Leaderboard, Resampling, Table
 from pmbench.running.folder import read_json, write_json
-from pmbench.running.records import MetricResult, Results
+from pmbench.running.results import MetricResult, Results
 from pmbench.stats.corrections import holm
 from pmbench.stats.randomisation import paired_test
 

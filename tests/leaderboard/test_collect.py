@@ -13,7 +13,7 @@ from made_runs import Made, write
 
 from pmbench.leaderboard.collect import collect
 from pmbench.running.folder import RunFolder, read_json, write_json
-from pmbench.running.records import Results
+from pmbench.running.results import Results
 
 FILES = ("run.json", "results.json", "scoring.json")
 

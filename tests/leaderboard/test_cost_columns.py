@@ -12,7 +12,7 @@ from pmbench.leaderboard.board import leaderboard
 from pmbench.leaderboard.markdown import render_markdown
 from pmbench.leaderboard.table import Leaderboard, Resampling
 from pmbench.running.folder import write_json
-from pmbench.running.records import Results, UsageTotal
+from pmbench.running.results import Results, UsageTotal
 
 FAST = Resampling(resamples=200, permutations=200)
 PAID = UsageTotal(

@@ -16,7 +16,7 @@ from pmbench.leaderboard.board import leaderboard
 from pmbench.leaderboard.groups import group_heads, metric_heads, nearest
 from pmbench.leaderboard.table import Leaderboard, Reference, Resampling, Table
 from pmbench.running.folder import read_json
-from pmbench.running.records import Results
+from pmbench.running.results import Results
 
 FAST = Resampling(resamples=300, permutations=300)
 

@@ -264,6 +264,46 @@ def test_too_little_memory_makes_batches_smaller_and_loses_nothing(tiny: Path) -
     with_hf(tiny, work)
 
 
+@pytest.mark.parametrize("kind", ["chat", "choose"])
+def test_a_fault_of_the_engine_fails_what_was_in_it_and_nothing_later(tiny: Path, kind: str) -> None:
+    faults = iter([False, True, False, False])
+
+    def break_once(*_: Any) -> None:
+        if next(faults, False):
+            raise KeyError("SECRET of a prompt")
+
+    async def work(opened: Hf) -> None:
+        engine: Any = opened._worker._engine  # type: ignore[union-attr]
+        engine._reader._model.model.register_forward_pre_hook(break_once)
+        given: dict[str, Any] = {"options": ("Yes", "No")} if kind == "choose" else {"max_tokens": 4}
+        asked = [getattr(opened, kind)(request(text, **given)) for text in PROMPTS]
+        ended = await asyncio.gather(*asked, return_exceptions=True)
+        assert "server: the engine failed (KeyError)" in {str(error) for error in ended}
+        assert "SECRET" not in repr(ended)
+        assert (await opened.chat(request(PROMPTS[0], max_tokens=4))).text
+
+    with_hf(tiny, work, batch=4)
+
+
+def test_answers_that_memory_has_no_room_for_wait_for_those_before_them(tiny: Path) -> None:
+    expected = by_transformers(tiny, list(PROMPTS), 12)
+    most = 0
+
+    async def work(opened: Hf) -> list[Completion]:
+        engine: Any = opened._worker._engine  # type: ignore[union-attr]
+        engine.budget.tokens = 260
+
+        def look(*_: Any) -> None:
+            nonlocal most
+            most = max(most, len(engine._rows) * engine._rows.width)
+
+        engine._reader._model.register_forward_pre_hook(look)
+        return await chats(opened, PROMPTS, max_tokens=12)
+
+    assert [answer.text for answer in with_hf(tiny, work)] == expected
+    assert 100 < most <= 260
+
+
 def test_an_adapter_changes_answers(tmp_path: Path) -> None:
     folder = hf_models.chat_model()
 

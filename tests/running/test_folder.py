@@ -24,7 +24,8 @@ from pmbench.running.folder import (
     slug,
     write_json,
 )
-from pmbench.running.records import ResponseRecord, UsageTotal
+from pmbench.running.records import ResponseRecord
+from pmbench.running.results import UsageTotal
 
 
 def test_records_come_back_as_they_were_written(tmp_path: Path) -> None:

@@ -4,7 +4,8 @@ import pytest
 
 from pmbench.core.metric import F1, Macro, Mean, Metric, Ratio
 from pmbench.running.aggregating import measure
-from pmbench.running.records import MetricResult, ScoreRecord
+from pmbench.running.records import ScoreRecord
+from pmbench.running.results import MetricResult
 
 SHARE = Mean("y", "share", limits=(0.0, 1.0))
 WORDS = Mean("w", "words", limits=(0.0, 10.0), higher_is_better=False)

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from pmbench.cli.terminal import usage_lines
 from pmbench.core.model import Usage
 from pmbench.running.aggregating import percentile, usage_of
-from pmbench.running.records import ResponseRecord, Results, ScoreRecord, UsageTotal
+from pmbench.running.records import ResponseRecord, ScoreRecord
+from pmbench.running.results import Results, UsageTotal
 
 TOKENS = Usage(100, 20, cached_tokens=30, reasoning_tokens=5, written_tokens=40)
 

@@ -73,6 +73,7 @@ class ChatEngine:
         self._rows = reader.rows()
         self._running: list[Job] = []
         self._since = 0
+        self._full = False  # until a row leaves
 
     def encode(self, job: Job) -> None:
         """Make the prompt into tokens; `too-long` where it leaves no room for an answer."""
@@ -104,7 +105,7 @@ class ChatEngine:
         """Fail the answers under way and forget what was kept."""
         for job in self._running:
             job.failed(error)
-        self._running, self._rows = [], self._reader.rows()
+        self._running, self._rows, self._full = [], self._reader.rows(), False
         self._reader.beginnings.clear()
 
     def _may_join(self, asked: int) -> bool:
@@ -112,7 +113,7 @@ class ChatEngine:
         running = len(self._running)
         new = min(asked, self.budget.rows - running)
         self._since += 1
-        if new < 1 or (running and not self._reader.joins):
+        if new < 1 or self._full or (running and not self._reader.joins):
             return False
         if new * _WORTH < running and self._since < _PATIENCE:
             return False
@@ -134,12 +135,14 @@ class ChatEngine:
             job.begun = job.begun or time.monotonic()
         if jobs:
             self._attempt(jobs, lambda: work(jobs, batch.shared), waiting)
+        else:
+            self._full = True
 
     def _fitting(self, jobs: list[Job]) -> list[Job]:
         """The first of these jobs, as many as the running batch has room for; one if there is none."""
-        width, fits = self._rows.width, 0
+        width, fits = max((_expected(job) for job in self._running), default=0), 0
         for job in jobs:
-            width = max(width, len(_so_far(job)) + min(job.state.writing.room, _EXPECTED))
+            width = max(width, _expected(job))
             if (len(self._running) + fits + 1) * width > self.budget.tokens:
                 break
             fits += 1
@@ -209,6 +212,7 @@ class ChatEngine:
     def _leave(self, places: list[int]) -> None:
         if not places:
             return
+        self._full = False
         self._rows.leave(places)
         for place in sorted(places, reverse=True):
             self._running[place] = self._running[-1]
@@ -219,8 +223,10 @@ class ChatEngine:
         try:
             work()
             return
-        except (RuntimeError, MemoryError) as error:
+        except Exception as error:
             if not out_of_memory(error):
+                for job in jobs:
+                    job.failed(RequestFailed("server", f"the engine failed ({type(error).__name__})"))
                 raise
         # Out of the handler: the error holds on to what was being computed.
         alone = len(jobs) == 1 and (jobs is self._running or not self._running)
@@ -228,7 +234,7 @@ class ChatEngine:
         back = list(dict.fromkeys([*self._running, *jobs]))
         back = [job for job in back if not job.future.done()]
         self.budget.halve(len(jobs), len(jobs) * widest)
-        self._running, self._rows = [], self._reader.rows()
+        self._running, self._rows, self._full = [], self._reader.rows(), False
         self._reader.beginnings.clear()
         self._reader.beginnings.most = self.budget.kept
         empty_memory()
@@ -244,6 +250,12 @@ def _so_far(job: Job) -> Tokens:
     if job.state is None or not job.state.writing.ids:
         return job.tokens
     return np.concatenate([job.tokens, np.asarray(job.state.writing.ids, np.int32)])
+
+
+def _expected(job: Job) -> int:
+    """Tokens that it will have, unless its answer is a long one."""
+    written = len(job.state.writing.ids)
+    return len(job.tokens) + written + min(int(job.state.writing.room), _EXPECTED)
 
 
 def _no_numbers() -> RequestFailed:
