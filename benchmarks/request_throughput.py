@@ -101,7 +101,6 @@ def _anthropic(client: Any) -> Ask:
         return await client.messages.create(
             model="m",
             max_tokens=TOKENS,
-            temperature=0.0,
             system=SYSTEM,
             messages=[{"role": "user", "content": text}],
         )
