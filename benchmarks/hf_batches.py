@@ -110,7 +110,7 @@ def comparisons(count: int) -> list[list[dict[str, str]]]:
 
 def opened(folder: Path, **options: Any) -> Any:
     """The backend, not open yet."""
-    from pmbench.models.backends.hf import Hf, HfOptions
+    from pmbench.models.backends.hf.backend import Hf, HfOptions
     from pmbench.models.spec import ModelSpec
 
     spec = ModelSpec(f"hf:{folder}", "hf", str(folder), {})
@@ -190,8 +190,8 @@ class Side:
 
 def beside_lm_eval(folder: Path, prompts: int, tokens: int, rounds: int, scratch: Path) -> None:
     """Print a row for each batch size."""
-    from pmbench.models.backends.hf_folder import ModelFolder
-    from pmbench.models.backends.hf_prompts import open_speech
+    from pmbench.models.backends.hf.folder import ModelFolder
+    from pmbench.models.backends.hf.prompts import open_speech
 
     asked = conversations(prompts)
     speech = open_speech(ModelFolder(folder), ModelFolder(folder).template)

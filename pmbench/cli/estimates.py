@@ -40,7 +40,7 @@ def _part(who: str, part: Part) -> Iterator[str]:
 
 
 def _money(estimate: Estimate) -> Iterator[str]:
-    from pmbench.models.prices import list_date
+    from pmbench.models.cost.prices import list_date
 
     priced = [part.cost for part in estimate.parts if part.cost]
     least, most = sum(cost[0] for cost in priced), sum(cost[1] for cost in priced)

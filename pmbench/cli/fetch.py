@@ -12,7 +12,7 @@ def fetch(names: tuple[str, ...]) -> None:
 
     This is the only command that downloads a model.
     """
-    from pmbench.models.fetch import fetch as bring
+    from pmbench.models.files.fetch import fetch as bring
 
     for name in names:
         for path in bring(name, report=lambda line: click.echo(line, err=True)):

@@ -12,14 +12,14 @@ import msgspec
 
 from pmbench.core.errors import MissingExtra, RequestFailed
 from pmbench.core.model import Choice, Completion, Message
-from pmbench.models.endpoints import Endpoint
+from pmbench.models.serving.endpoints import Endpoint
 from pmbench.models.spec import ModelSpec
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from pmbench.models.jobs import Jobs
+    from pmbench.models.serving.jobs import Jobs
 
 
 class Request(msgspec.Struct, frozen=True, omit_defaults=True):

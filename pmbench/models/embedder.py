@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pmbench.core.errors import MissingExtra, ModelUnavailable, UnknownName
-from pmbench.models import cache
+from pmbench.models.files import cache
 from pmbench.models.paths import ABSENT, shortened, why_no_file
 from pmbench.models.presets import EMBEDDED, find_preset, presets
 from pmbench.models.processor import usable_cores

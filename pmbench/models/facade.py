@@ -13,17 +13,17 @@ import msgspec
 from pmbench.core.digest import digest
 from pmbench.core.errors import ModelUnavailable, RequestFailed, UserError
 from pmbench.core.model import Choice, Completion, Message
-from pmbench.models.asking import REMOTE_SECONDS, Asker, Traffic
 from pmbench.models.backend import Backend, Request
 from pmbench.models.calls import Call, answered, tracked, tracking
-from pmbench.models.flights import Flight, Flights, OpenOnce
 from pmbench.models.foreign import is_backends_own, told, type_and_place
-from pmbench.models.jobs import JobFolder
-from pmbench.models.patience import Patience
 from pmbench.models.received import decoded, encoded, whole_text
 from pmbench.models.sampling import Sampling
+from pmbench.models.serving.jobs import JobFolder
 from pmbench.models.spec import ModelSpec
 from pmbench.models.store import CompletionStore
+from pmbench.models.traffic.asking import REMOTE_SECONDS, Asker, Traffic
+from pmbench.models.traffic.flights import Flight, Flights, OpenOnce
+from pmbench.models.traffic.patience import Patience
 
 if TYPE_CHECKING:
     import numpy as np

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pmbench.models.backend import Backend, Request
 from pmbench.models.facade import FacadeModel
-from pmbench.models.scheduler import Gatherer
+from pmbench.models.traffic.gatherer import Gatherer
 
 if TYPE_CHECKING:
     import numpy as np

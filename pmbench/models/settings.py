@@ -10,7 +10,7 @@ import msgspec
 import platformdirs
 
 from pmbench.core.errors import ConfigError
-from pmbench.models.endpoints import origin
+from pmbench.models.serving.endpoints import origin
 
 VARIABLE = "PMBENCH_CONFIG"
 FILE = "pmbench.toml"

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 import msgspec
 
 from pmbench.core.errors import ConfigError, UnknownName, UserError
-from pmbench.models import cache
 from pmbench.models.backend import FEATURES, Backend, Price
 from pmbench.models.catalogue import availability, backend_for
+from pmbench.models.cost.prices import PerMillion, list_date, per_million, why_unknown
+from pmbench.models.files import cache
 from pmbench.models.memory import Weights, weights
 from pmbench.models.paths import why_no_file
 from pmbench.models.presets import EMBEDDED, Preset, find_preset
-from pmbench.models.prices import PerMillion, list_date, per_million, why_unknown
 from pmbench.models.spec import ModelSpec, parse_spec
 
 

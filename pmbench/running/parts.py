@@ -10,14 +10,14 @@ from pmbench.core.errors import ConfigError
 from pmbench.core.task import EMBEDDED, Strategy, Task
 from pmbench.data.loading import Dataset
 from pmbench.models.backend import Backend
-from pmbench.models.budget import Budget
 from pmbench.models.catalogue import backend_for, is_embedded, open_backend
 from pmbench.models.embedder import LocalEmbedder, open_embedder
 from pmbench.models.facade import FacadeModel, Sampling, Traffic
 from pmbench.models.model_embedder import ModelEmbedder
-from pmbench.models.policy import Part, check_policy
+from pmbench.models.serving.policy import Part, check_policy
 from pmbench.models.settings import Rates, settings
 from pmbench.models.store import CompletionStore
+from pmbench.models.traffic.budget import Budget
 from pmbench.running.checks import check_needs
 from pmbench.running.judges import JudgeChoice
 from pmbench.running.recorded import RECORDED, Recorded
@@ -136,7 +136,7 @@ def _check_prices(parts: Iterable[Part], request: RunRequest) -> None:
     if request.max_cost is None:
         return
     from pmbench.core.model import Usage
-    from pmbench.models.prices import dollars
+    from pmbench.models.cost.prices import dollars
 
     for part in parts:
         price = part.backend.price

@@ -18,10 +18,10 @@ from pmbench.core.options import Options
 from pmbench.core.registry import PluginError, load_task
 from pmbench.core.task import EMBEDDED, Judge, JudgeParts, Strategy, Task
 from pmbench.data.loading import Dataset, load
-from pmbench.models.budget import Budget
 from pmbench.models.facade import FacadeModel
-from pmbench.models.jobs import JobFolder
+from pmbench.models.serving.jobs import JobFolder
 from pmbench.models.store import CompletionStore
+from pmbench.models.traffic.budget import Budget
 from pmbench.running.checks import check_request, coverage
 from pmbench.running.faults import fault
 from pmbench.running.folder import RunFolder, folder_for, make_folder

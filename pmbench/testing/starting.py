@@ -15,8 +15,8 @@ import pytest
 
 from pmbench.core.errors import RequestFailed, UnknownName, UserError
 from pmbench.models.backend import FEATURES, Backend
-from pmbench.models.cache import cache_folder
-from pmbench.models.endpoints import Endpoint
+from pmbench.models.files.cache import cache_folder
+from pmbench.models.serving.endpoints import Endpoint
 from pmbench.testing.suite import Suite, Value, option_fields, secrets
 
 OFFERS = frozenset({"chat", "choose", "reward", "embed"})

@@ -13,9 +13,9 @@ import pytest
 from pmbench.cli.main import run
 from pmbench.core import registry
 from pmbench.models import memory, survey
+from pmbench.models.cost.prices import list_date
 from pmbench.models.memory import Weights
 from pmbench.models.presets import presets
-from pmbench.models.prices import list_date
 from pmbench.models.spec import parse_spec
 
 Shown = Callable[..., str]

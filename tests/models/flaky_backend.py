@@ -10,9 +10,9 @@ from pmbench.core.errors import RequestFailed
 from pmbench.core.model import Choice, Completion, Usage
 from pmbench.models.backend import Backend, BackendOptions, Request
 from pmbench.models.facade import FacadeModel
-from pmbench.models.patience import Patience
 from pmbench.models.spec import parse_spec
 from pmbench.models.store import CompletionStore
+from pmbench.models.traffic.patience import Patience
 
 PAID = Usage(prompt_tokens=10, completion_tokens=5)
 HURRIED = Patience(first_wait=0.0)

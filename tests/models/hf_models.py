@@ -13,9 +13,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from pmbench.models import cache
-from pmbench.models.backends.hf_loading import import_torch
-from pmbench.models.fetch import fetch
+from pmbench.models.backends.hf.loading import import_torch
+from pmbench.models.files import cache
+from pmbench.models.files.fetch import fetch
 
 # The models are so small that a second thread costs more than it brings, most of all on a busy machine.
 import_torch().set_num_threads(1)

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from pmbench.core.model import Message
 from pmbench.models.backend import Request
-from pmbench.models.backends.hf import Hf, HfOptions
+from pmbench.models.backends.hf.backend import Hf, HfOptions
 from pmbench.models.spec import ModelSpec
 
 T = TypeVar("T")

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from pmbench.models.backend import Request
-from pmbench.models.backends.openai import OpenAI
+from pmbench.models.backends.openai.backend import OpenAI
 from pmbench.models.spec import parse_spec
 
 

@@ -17,7 +17,7 @@ from suite_honest import KEY, MOST, WORDS, Honest, HonestSuite
 from pmbench.core.errors import RequestFailed
 from pmbench.core.model import Choice, Completion, Usage
 from pmbench.models.backend import Backend, Request
-from pmbench.models.endpoints import Endpoint
+from pmbench.models.serving.endpoints import Endpoint
 
 
 class TestHonest(HonestSuite):

@@ -15,7 +15,7 @@ from pmbench.core.errors import ConfigError, RequestFailed
 from pmbench.core.model import Usage
 from pmbench.models.answers import accept, is_blank
 from pmbench.models.backend import Price
-from pmbench.models.backends import anthropic_wire as wire
+from pmbench.models.backends.anthropic import wire
 
 pytestmark = pytest.mark.usefixtures("plain_environment")
 

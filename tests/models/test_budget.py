@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pmbench.core.errors import Halted
-from pmbench.models.budget import Budget
+from pmbench.models.traffic.budget import Budget
 
 
 def test_requests_are_counted_with_those_of_earlier_commands() -> None:

@@ -16,8 +16,8 @@ import pytest
 from http_probe import probing
 
 from pmbench.core.errors import ModelUnavailable
-from pmbench.models import connection, endpoints, failures
-from pmbench.models.endpoints import Endpoint, look_up
+from pmbench.models.serving import connection, endpoints, failures
+from pmbench.models.serving.endpoints import Endpoint, look_up
 
 pytestmark = pytest.mark.usefixtures("plain_environment")
 

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from pmbench.core.errors import MissingExtra, ModelUnavailable, UnknownName
-from pmbench.models import cache
 from pmbench.models.embedder import DIMENSIONS, LocalEmbedder, open_embedder, unavailable
+from pmbench.models.files import cache
 
 T = TypeVar("T")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pmbench.core.errors import ConfigError
-from pmbench.models.endpoints import Endpoint, look_up, origin
+from pmbench.models.serving.endpoints import Endpoint, look_up, origin
 from pmbench.models.settings import settings
 
 

@@ -14,8 +14,8 @@ from flaky_backend import BROKEN_DOWN, PAID, REFUSED_KEY, TOO_MANY, Flaky, ask, 
 from pmbench.core.errors import ConfigError, ModelUnavailable, RequestFailed
 from pmbench.core.model import Completion, Usage
 from pmbench.models.facade import FacadeModel, Sampling, tracking
-from pmbench.models.patience import Patience
 from pmbench.models.store import CompletionStore
+from pmbench.models.traffic.patience import Patience
 
 
 @pytest.fixture

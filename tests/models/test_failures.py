@@ -19,9 +19,9 @@ from hypothesis import strategies as st
 from pmbench.core.errors import ModelUnavailable, RequestFailed
 from pmbench.core.model import Usage
 from pmbench.core.names import safe_kind
-from pmbench.models import failures
 from pmbench.models.backend import Limits
-from pmbench.models.limit_headers import limits, retry_after, span
+from pmbench.models.serving import failures
+from pmbench.models.serving.limit_headers import limits, retry_after, span
 
 SECRET = "Mrs Fernandez has pain in her left knee"
 

@@ -21,8 +21,8 @@ from pmbench.core.errors import (
     UnknownName,
     UserError,
 )
-from pmbench.models import cache
-from pmbench.models.fetch import fetch, fetch_files
+from pmbench.models.files import cache
+from pmbench.models.files.fetch import fetch, fetch_files
 from pmbench.models.presets import PresetFile
 
 CONTENT = b"weights " * 4096
@@ -188,7 +188,7 @@ def test_a_cache_that_cannot_be_written(folder: Path, index: Path, monkeypatch: 
 
 def test_two_processes_fetch_the_same_file(folder: Path, index: Path) -> None:
     script = (
-        "from test_fetch import FILE, silent; from pmbench.models.fetch import fetch_files;"
+        "from test_fetch import FILE, silent; from pmbench.models.files.fetch import fetch_files;"
         "fetch_files([FILE], report=silent)"
     )
     command, here = [sys.executable, "-c", script], Path(__file__).parent
@@ -239,7 +239,7 @@ def test_names_with_nothing_to_fetch(folder: Path, name: str, kind: type[UserErr
 def fetch_from_hub(folder: Path, endpoint: str, name: str = NAME, **environment: str) -> str:
     """What a process of its own printed: the library reads its settings when it is imported."""
     script = (
-        "import sys; from pmbench.models.fetch import fetch; from pmbench.core.errors import UserError\n"
+        "import sys; from pmbench.models.files.fetch import fetch; from pmbench.core.errors import UserError\n"
         "try: print(fetch(sys.argv[1], report=lambda line: None)[0])\n"
         "except UserError as error: print(type(error).__name__, error)\n"
     )

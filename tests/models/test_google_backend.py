@@ -18,7 +18,7 @@ from pmbench.core.errors import ModelUnavailable, RequestFailed
 from pmbench.core.model import Usage
 from pmbench.models.answers import accept
 from pmbench.models.backend import Price
-from pmbench.models.backends import google_wire as wire
+from pmbench.models.backends.google import wire
 
 pytestmark = pytest.mark.usefixtures("plain_environment")
 

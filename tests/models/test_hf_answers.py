@@ -15,7 +15,7 @@ from hf_work import PROMPTS, backend, chats, request, user, with_hf
 from pmbench.core.errors import RequestFailed
 from pmbench.core.model import Completion
 from pmbench.models.backend import Request
-from pmbench.models.backends.hf import Hf
+from pmbench.models.backends.hf.backend import Hf
 
 
 @pytest.fixture(scope="module")
@@ -142,7 +142,7 @@ def test_a_sample_depends_on_its_seed_and_not_on_its_company(tiny: Path) -> None
 
 
 def test_samples_have_the_probabilities_of_the_model() -> None:
-    from pmbench.models.backends.hf_writing import Writing, next_tokens
+    from pmbench.models.backends.hf.writing import Writing, next_tokens
 
     class NoSpeech:
         def answer(self, ids: list[int]) -> tuple[str, str]:

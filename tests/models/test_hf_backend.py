@@ -16,7 +16,7 @@ import pytest
 from hf_work import backend, request, user, with_hf
 
 from pmbench.core.errors import ConfigError, ModelUnavailable
-from pmbench.models.backends.hf import Hf
+from pmbench.models.backends.hf.backend import Hf
 from pmbench.models.catalogue import availability, backend_for
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"

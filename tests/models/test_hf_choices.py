@@ -15,7 +15,7 @@ from hf_work import PROMPTS, backend, request, user, with_hf
 from pmbench.core.errors import RequestFailed
 from pmbench.core.model import Choice
 from pmbench.models.backend import Request
-from pmbench.models.backends.hf import Hf
+from pmbench.models.backends.hf.backend import Hf
 from pmbench.models.first_token import TOP
 
 OPTIONS = ("Yes", "No", "The", "It")

@@ -12,8 +12,8 @@ import torch
 from hf_work import PROMPTS, request, user, with_hf
 
 from pmbench.core.model import Completion
-from pmbench.models.backends.hf import Hf
-from pmbench.models.backends.hf_reading import WholeReader
+from pmbench.models.backends.hf.backend import Hf
+from pmbench.models.backends.hf.reading import WholeReader
 
 # Small enough that every prompt is longer than the window.
 SLIDING = {"sliding_window": 20}

@@ -11,9 +11,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pmbench.models.backends.hf_cache import Beginnings, Rows
-from pmbench.models.backends.hf_groups import common, plan
-from pmbench.models.backends.hf_memory import Budget, out_of_memory
+from pmbench.models.backends.hf.cache import Beginnings, Rows
+from pmbench.models.backends.hf.groups import common, plan
+from pmbench.models.backends.hf.memory import Budget, out_of_memory
 
 WORDS = st.lists(st.integers(0, 2), min_size=1, max_size=70)
 

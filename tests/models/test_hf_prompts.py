@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from pmbench.core.errors import RequestFailed
 from pmbench.core.model import Message
-from pmbench.models.backends.hf_folder import ModelFolder
-from pmbench.models.backends.hf_prompts import Speech, open_speech
+from pmbench.models.backends.hf.folder import ModelFolder
+from pmbench.models.backends.hf.prompts import Speech, open_speech
 
 THINKER = (
     "{% for m in messages %}<|im_start|>{{ m['role'] }}\n{{ m['content'].split('</think>')[-1] | trim }}<|im_end|>\n"

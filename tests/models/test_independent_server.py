@@ -16,8 +16,8 @@ import pytest
 
 from pmbench.models.catalogue import backend_for
 from pmbench.models.facade import FacadeModel
-from pmbench.models.patience import Patience
 from pmbench.models.store import CompletionStore
+from pmbench.models.traffic.patience import Patience
 
 pytestmark = pytest.mark.usefixtures("plain_environment")
 
@@ -63,9 +63,7 @@ def _await(port: int) -> None:
 
 
 @pytest.mark.parametrize("api", MODELS)
-def test_every_request_is_answered_in_spite_of_its_faults(
-    independent: str, tmp_path: Path, api: str
-) -> None:
+def test_every_request_is_answered_in_spite_of_its_faults(independent: str, tmp_path: Path, api: str) -> None:
     name = MODELS[api].format(independent)
 
     async def scene() -> tuple[list[Any], FacadeModel]:

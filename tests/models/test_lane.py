@@ -9,8 +9,8 @@ import pytest
 
 from pmbench.core.errors import Halted, RequestFailed
 from pmbench.models.backend import Limits
-from pmbench.models.lane import GIVEN_UP, Lane, lane_for
 from pmbench.models.settings import Rates
+from pmbench.models.traffic.lane import GIVEN_UP, Lane, lane_for
 
 REFUSED = RequestFailed("rate-limit", retryable=True)
 

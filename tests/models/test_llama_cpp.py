@@ -23,9 +23,9 @@ from hypothesis import strategies as st
 from llama_probe import PROMPTS, answers, request
 
 from pmbench.core.errors import ModelUnavailable, RequestFailed
-from pmbench.models import cache
-from pmbench.models.backends.llama_cpp import LlamaCpp, model_file, shards
+from pmbench.models.backends.llama_cpp.backend import LlamaCpp, model_file, shards
 from pmbench.models.catalogue import backend_for
+from pmbench.models.files import cache
 from pmbench.models.first_token import option_probabilities
 
 T = TypeVar("T")

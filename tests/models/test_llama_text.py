@@ -16,9 +16,9 @@ from llama_probe import PROMPTS, request
 from pmbench.core.errors import RequestFailed
 from pmbench.core.model import Message
 from pmbench.models.backend import Request
-from pmbench.models.backends import llama_stream
-from pmbench.models.backends.llama_cpp import LlamaCpp
-from pmbench.models.backends.llama_text import Prompt, Speaker, as_text
+from pmbench.models.backends.llama_cpp import stream as llama_stream
+from pmbench.models.backends.llama_cpp.backend import LlamaCpp
+from pmbench.models.backends.llama_cpp.text import Prompt, Speaker, as_text
 from pmbench.models.catalogue import backend_for
 
 T = TypeVar("T")

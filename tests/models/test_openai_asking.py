@@ -11,7 +11,7 @@ from openai_models import asked, made, opened
 
 from pmbench.core.errors import ConfigError, RequestFailed
 from pmbench.models.backend import FEATURES, Price
-from pmbench.models.backends.openai_wire import is_reasoning
+from pmbench.models.backends.openai.wire import is_reasoning
 
 pytestmark = pytest.mark.usefixtures("plain_environment")
 

@@ -17,7 +17,7 @@ from pmbench.core.errors import ModelUnavailable, RequestFailed
 from pmbench.core.model import Completion
 from pmbench.models.answers import accept
 from pmbench.models.backend import Limits
-from pmbench.models.endpoints import Endpoint
+from pmbench.models.serving.endpoints import Endpoint
 
 pytestmark = pytest.mark.usefixtures("plain_environment")
 

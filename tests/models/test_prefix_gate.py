@@ -9,7 +9,7 @@ import random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pmbench.models.prefix_gate import PrefixGate
+from pmbench.models.traffic.prefix_gate import PrefixGate
 
 
 def served(prompts: list[str], parallel: int = 1) -> tuple[list[str], int]:

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from pmbench.core.errors import ConfigError
 from pmbench.core.model import Usage
 from pmbench.models.backend import Price
-from pmbench.models.prices import dollars, list_date, per_million, why_unknown
+from pmbench.models.cost.prices import dollars, list_date, per_million, why_unknown
 
 GPT_4O = Price("openai", "gpt-4o")
 SONNET = Price("anthropic", "claude-sonnet-4-5-20250929")
@@ -209,7 +209,7 @@ real = importlib.util.find_spec
 importlib.util.find_spec = lambda name, *more: None if name == "genai_prices" else real(name, *more)
 from pmbench.core.model import Usage
 from pmbench.models.backend import Price
-from pmbench.models.prices import dollars, list_date, why_unknown
+from pmbench.models.cost.prices import dollars, list_date, why_unknown
 price = Price("openai", "gpt-4o")
 print(dollars(price, Usage(10, 10)), repr(list_date()), why_unknown(price))
 print("genai_prices" in sys.modules)
@@ -225,6 +225,8 @@ def test_without_the_list_a_price_is_unknown_and_the_reason_is_said() -> None:
 
 
 def test_the_list_is_imported_when_a_price_is_asked_for_and_not_before() -> None:
-    code = "import sys, pmbench.models.prices, pmbench.models.survey; print('genai_prices' in sys.modules)"
+    code = (
+        "import sys, pmbench.models.cost.prices, pmbench.models.survey; print('genai_prices' in sys.modules)"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pmbench.models.scheduler import Gatherer
+from pmbench.models.traffic.gatherer import Gatherer
 
 
 class Doubling:

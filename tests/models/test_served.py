@@ -9,7 +9,7 @@ import pytest
 from openai_models import asked, made
 
 from pmbench.core.errors import ConfigError, ModelUnavailable
-from pmbench.models import keys
+from pmbench.models.serving import keys
 from pmbench.models.settings import VARIABLE
 
 pytestmark = pytest.mark.usefixtures("plain_environment")

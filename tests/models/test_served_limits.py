@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 
 from pmbench.core.errors import Halted, RequestFailed
-from pmbench.models.budget import Budget
 from pmbench.models.catalogue import backend_for
 from pmbench.models.facade import FacadeModel, Traffic
-from pmbench.models.lane import GIVEN_UP
-from pmbench.models.patience import Patience
 from pmbench.models.settings import Rates
 from pmbench.models.store import CompletionStore
+from pmbench.models.traffic.budget import Budget
+from pmbench.models.traffic.lane import GIVEN_UP
+from pmbench.models.traffic.patience import Patience
 
 
 @pytest.fixture(autouse=True)

@@ -14,10 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, pre_tokenizers
 
-from pmbench.models import tokens
 from pmbench.models.backend import Backend, BackendOptions, Price
+from pmbench.models.cost import tokens
+from pmbench.models.cost.tokens import APPROXIMATE, TURN, approximate, counter
 from pmbench.models.spec import parse_spec
-from pmbench.models.tokens import APPROXIMATE, TURN, approximate, counter
 
 LETTER = "Dear Mrs Sample, your potassium is fine."
 

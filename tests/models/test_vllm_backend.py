@@ -18,11 +18,11 @@ from vllm_probe import processes
 
 from pmbench.core.errors import ConfigError, ModelUnavailable, UnknownName
 from pmbench.models import catalogue, first_token
-from pmbench.models.backends import vllm_build
-from pmbench.models.backends import vllm_wire as wire
-from pmbench.models.backends.vllm import Vllm
-from pmbench.models.backends.vllm_child import EngineProcess, environment, reason
-from pmbench.models.backends.vllm_engine import engine_arguments
+from pmbench.models.backends.vllm import build as vllm_build
+from pmbench.models.backends.vllm import wire
+from pmbench.models.backends.vllm.backend import Vllm
+from pmbench.models.backends.vllm.child import EngineProcess, environment, reason
+from pmbench.models.backends.vllm.engine import engine_arguments
 
 INSTALLED = importlib.util.find_spec("vllm") is not None
 
@@ -148,7 +148,7 @@ def test_a_process_that_cannot_load_is_gone_and_says_why(folder: Path) -> None:
     engine = EngineProcess("model 'here'")
     with pytest.raises(ModelUnavailable, match="model 'here': vLLM cannot load it"):
         engine.start(wire.Load(str(folder), "{{ messages }}"))
-    assert processes("vllm_engine") == []
+    assert processes("backends.vllm.engine") == []
 
 
 @needs_engine

@@ -159,7 +159,7 @@ class TestVllm(OfTheEngine):
 
     def test_what_nobody_waits_for_is_not_computed(self) -> None:
         async def scene(backend: Backend) -> float:
-            (session,) = set(processes("vllm_engine"))
+            (session,) = set(processes("backends.vllm.engine"))
             stories = [
                 asyncio.create_task(
                     backend.chat(request(f"Story {number}.", max_tokens=900, temperature=1.0))
@@ -184,9 +184,9 @@ class TestVllm(OfTheEngine):
         monkeypatch.setattr("tempfile.tempdir", str(short))
 
         async def scene(backend: Backend) -> int:
-            before = set(processes("vllm_engine"))
+            before = set(processes("backends.vllm.engine"))
             await backend.open()
-            (session,) = set(processes("vllm_engine")) - before
+            (session,) = set(processes("backends.vllm.engine")) - before
             assert len(members(session)) >= 2
             await backend.chat(self.request())
             assert [path.stat().st_mode & 0o777 for path in short.iterdir()] == [0o700]
@@ -198,9 +198,9 @@ class TestVllm(OfTheEngine):
 
     def test_an_engine_that_is_killed_stops_the_run_with_one_line(self) -> None:
         async def scene(backend: Backend) -> None:
-            before, memory = set(processes("vllm_engine")), shared_memory()
+            before, memory = set(processes("backends.vllm.engine")), shared_memory()
             await backend.open()
-            (session,) = set(processes("vllm_engine")) - before
+            (session,) = set(processes("backends.vllm.engine")) - before
             story = asyncio.create_task(backend.chat(request("A long story.", max_tokens=900)))
             await asyncio.sleep(1)
             os.kill(max(members(session), key=lambda one: one[1])[0], signal.SIGKILL)
@@ -218,7 +218,7 @@ class TestVllm(OfTheEngine):
         self, after: str, short: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         script = Path(__file__).with_name("vllm_probe.py")
-        before = set(processes("vllm_engine"))
+        before = set(processes("backends.vllm.engine"))
         with subprocess.Popen(
             [sys.executable, str(script), self.spec],
             text=True,
@@ -231,7 +231,7 @@ class TestVllm(OfTheEngine):
             if after == "open":
                 assert process.stdout.readline() == "open\n"
             time.sleep(3)
-            (session,) = set(processes("vllm_engine")) - before
+            (session,) = set(processes("backends.vllm.engine")) - before
             process.send_signal(signal.SIGKILL)
             _, said = process.communicate(timeout=60)
         assert said == "", "the engine says nothing to the user's terminal"

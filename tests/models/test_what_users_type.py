@@ -12,10 +12,10 @@ import pytest
 
 from pmbench.core.errors import ConfigError, ModelUnavailable, StorageError
 from pmbench.core.names import name_shown, safe_kind
-from pmbench.models import cache
 from pmbench.models.catalogue import availability, backend_for, open_model
 from pmbench.models.embedder import open_embedder, unavailable
-from pmbench.models.fetch import fetch
+from pmbench.models.files import cache
+from pmbench.models.files.fetch import fetch
 from pmbench.models.sampling import Sampling
 from pmbench.models.store import CompletionStore
 

@@ -12,8 +12,8 @@ from vendor_models import KEY, KINDS, SECRET, asked, at, chat, made, opened
 
 from pmbench.core.errors import ModelUnavailable, RequestFailed
 from pmbench.models.facade import FacadeModel
-from pmbench.models.patience import Patience
 from pmbench.models.store import CompletionStore
+from pmbench.models.traffic.patience import Patience
 
 FAILURES: dict[Any, tuple[str, bool]] = {
     400: ("invalid", False),

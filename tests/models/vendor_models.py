@@ -11,9 +11,9 @@ import msgspec
 
 from pmbench.core.model import Completion
 from pmbench.models.backend import Request
-from pmbench.models.backends.anthropic import Anthropic
-from pmbench.models.backends.google import Google
-from pmbench.models.served import Served
+from pmbench.models.backends.anthropic.backend import Anthropic
+from pmbench.models.backends.google.backend import Google
+from pmbench.models.serving.served import Served
 from pmbench.models.spec import parse_spec
 
 CLAUDE = "anthropic:claude-sonnet-4-5"

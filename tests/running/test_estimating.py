@@ -19,12 +19,12 @@ from pmbench.core.options import Options
 from pmbench.core.task import JudgeRole, StrategyContext, Task
 from pmbench.data.loading import Dataset, Source
 from pmbench.models.backend import Backend, BackendOptions, Price
-from pmbench.models.budget import Budget
+from pmbench.models.cost.prices import dollars
+from pmbench.models.cost.tokens import TURN, approximate
 from pmbench.models.facade import FacadeModel, Sampling
-from pmbench.models.prices import dollars
 from pmbench.models.spec import parse_spec
 from pmbench.models.store import CompletionStore
-from pmbench.models.tokens import TURN, approximate
+from pmbench.models.traffic.budget import Budget
 from pmbench.running.estimating import MOST_TRIED, Estimate, estimate
 from pmbench.running.folder import RunFolder
 from pmbench.running.judges import JudgeChoice

@@ -14,8 +14,8 @@ import openai
 from google import genai
 from google.genai import types
 
-from pmbench.models import connection
-from pmbench.models.endpoints import look_up
+from pmbench.models.serving import connection
+from pmbench.models.serving.endpoints import look_up
 
 T = TypeVar("T")
 KEY = "sk-test-0123456789abcdef"

@@ -1,0 +1,1 @@
+"""The backend `anthropic`: Claude, and servers that speak Anthropic's Messages."""

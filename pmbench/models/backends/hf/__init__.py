@@ -1,0 +1,1 @@
+"""The backend `hf`: models in transformers' format, in this process."""

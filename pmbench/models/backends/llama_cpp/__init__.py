@@ -1,0 +1,1 @@
+"""The backend `llama-cpp`: GGUF models in this process."""

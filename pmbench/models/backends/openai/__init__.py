@@ -1,0 +1,1 @@
+"""The backend `openai`: OpenAI, Azure and every server that speaks as they do."""

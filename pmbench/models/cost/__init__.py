@@ -1,0 +1,1 @@
+"""What an answer costs, and how many tokens a text has."""

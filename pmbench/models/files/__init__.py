@@ -1,0 +1,1 @@
+"""The model cache and how models come into it."""
