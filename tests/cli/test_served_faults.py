@@ -74,18 +74,9 @@ def test_the_users_own_rate_of_tokens_is_kept_to(served: Served, tmp_path: Path)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("fault", "kind"),
-    [
-        ({"kind": "500"}, "server"),
-        ({"kind": "disconnect"}, "connection"),
-        ({"kind": "html"}, "not-json"),
-    ],
-    ids=["500", "disconnect", "html"],
-)
-def test_a_server_that_always_fails_ends_the_run_incomplete(
-    served: Served, tmp_path: Path, fault: dict[str, str], kind: str
-) -> None:
+def test_a_server_that_always_fails_ends_the_run_incomplete(served: Served, tmp_path: Path) -> None:
+    # One kind: the others are told apart and retried alike, which quicker tests show.
+    fault, kind = {"kind": "500"}, "server"
     write_rows(tmp_path / "mine.jsonl", numbered(400))
     served.server.control(faults=[fault])
     began = time.monotonic()
