@@ -252,9 +252,9 @@ async def reuse(folder: Path, calls: int) -> None:
     prompts = sum(choice.usage.prompt_tokens for choice in found["on"])
     cached = sum(choice.usage.cached_tokens for choice in found["on"])
     print(f"inbox of 30, {calls} comparisons of {prompts / calls:.0f} tokens")
-    print(
-        f"  without reuse {seconds['off']:.1f} s, with {seconds['on']:.1f} s: {seconds['off'] / seconds['on']:.2f} x"
-    )
+    for name, spent in (("seconds", seconds), ("of the processor", used)):
+        ratio = spent["off"] / spent["on"]
+        print(f"  {name}: without reuse {spent['off']:.1f}, with {spent['on']:.1f}: {ratio:.2f} x")
     print(
         f"  {cached / prompts:.0%} of the tokens were read before; {_difference(found['off'], found['on'])}"
     )

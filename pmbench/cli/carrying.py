@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +20,9 @@ if TYPE_CHECKING:
 
 SCORING = "scoring.json"
 """What lies beside the results of a run."""
+
+LOOK_AGAIN_SECONDS = 60
+"""Between two looks at batch jobs that are waited for."""
 
 RETRY = "To try again what failed, add --retry-failed"
 
@@ -80,6 +85,7 @@ def carry_out_all(
     json_file: str | None,
     quiet: bool,
     dry_run: bool,
+    wait: bool = False,
     notes: Told | None = None,
     remarks: Told | None = None,
     to_mend: str = RETRY,
@@ -90,6 +96,7 @@ def carry_out_all(
         requests: in their order.
         json_file: where the results go as JSON; `-` for standard output.
         quiet: whether to print errors only; dry_run: whether to stop at the plans.
+        wait: whether to look again and again until no batch job is under way.
         notes: more lines for a plan; remarks: lines for the end of its results.
         to_mend: what to do about failed responses.
 
@@ -100,33 +107,58 @@ def carry_out_all(
     from pmbench.running.beginning import begin_anew
     from pmbench.running.plan import make_plan
 
-    outcomes: list[Outcome] = []
     # All are planned before any is begun: a misspelt second model must not come out after hours of the first.
     plans = [make_plan(request) for request in requests]
     if not dry_run:
         begin_anew(plans, terminal.progress(quiet=quiet))
-    said: set[str] = set()
-    for plan in plans:
-        if not quiet or dry_run:
-            told = [note for note in (*plan.notes, *(notes(plan) if notes else ())) if note not in said]
-            said.update(told)
-            _print_plan(plan, told, dry_run=dry_run)
-        if dry_run:
-            plan.store.close()
-            continue
-        outcome = _carry_out(plan, quiet=quiet)
-        outcomes.append(outcome)
+    show = Shown(quiet, dry_run, json_file == "-", notes, remarks, to_mend)
+    outcomes = _carry_out_each(plans, show)
+    while wait and any(outcome.waiting for outcome in outcomes):
         if not quiet:
-            # A reader that has gone must not turn a finished run into a failed one.
-            with contextlib.suppress(BrokenPipeError, SystemExit):
-                _print_outcome(plan, outcome, remarks(plan) if remarks else (), to_mend, json_file == "-")
-        if outcome.interrupted:
-            break
+            click.echo(f"looking again in {LOOK_AGAIN_SECONDS} seconds", err=True)
+        time.sleep(LOOK_AGAIN_SECONDS)
+        outcomes = _carry_out_each([make_plan(plan.request) for plan in plans], show)
     if json_file and outcomes:
         _write_json(json_file, outcomes)
     if any(outcome.interrupted for outcome in outcomes):
         return 130
     return int(any(outcome.results.status == "incomplete" for outcome in outcomes))
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What is printed of plans and outcomes; see `carry_out_all`."""
+
+    quiet: bool
+    dry_run: bool
+    to_stderr: bool
+    notes: Told | None
+    remarks: Told | None
+    to_mend: str
+
+
+def _carry_out_each(plans: Sequence[Plan], show: Shown) -> list[Outcome]:
+    outcomes: list[Outcome] = []
+    said: set[str] = set()
+    for plan in plans:
+        if not show.quiet or show.dry_run:
+            more = show.notes(plan) if show.notes else ()
+            told = [note for note in (*plan.notes, *more) if note not in said]
+            said.update(told)
+            _print_plan(plan, told, dry_run=show.dry_run)
+        if show.dry_run:
+            plan.store.close()
+            continue
+        outcome = _carry_out(plan, quiet=show.quiet)
+        outcomes.append(outcome)
+        if not show.quiet:
+            # A reader that has gone must not turn a finished run into a failed one.
+            with contextlib.suppress(BrokenPipeError, SystemExit):
+                remarks = show.remarks(plan) if show.remarks else ()
+                _print_outcome(plan, outcome, remarks, show.to_mend, show.to_stderr)
+        if outcome.interrupted:
+            break
+    return outcomes
 
 
 def check_json(where: str, inputs: Mapping[str, Iterable[str | None]]) -> None:
@@ -214,6 +246,7 @@ def _print_plan(plan: Plan, notes: Sequence[str], *, dry_run: bool) -> None:
         *(f"option    {name}={value}" for name, value in plan.asked.options.items()),
         *(f"judge     {role}={name}" for role, name in plan.judge_names.items()),
         f"run       {plan.folder.path}",
+        *(["batch     jobs of the batch API, at half the price"] if request.batch_api else []),
         *(f"note      {note}" for note in notes),
     ]
     if dry_run:
@@ -239,8 +272,10 @@ def _print_outcome(
 
     console = terminal.output(stderr=to_stderr)
     results, counts = outcome.results, outcome.results.counts
-    terminal.print_metrics(console, plan.task.metrics, results)
-    terminal.print_cautions(console, plan.task.cautions(results.judges))
+    console.print(" · ".join((plan.task.name, plan.system, plan.strategy_name)), style="bold", markup=False)
+    if counts.scored:
+        terminal.print_metrics(console, plan.task.metrics, results)
+        terminal.print_cautions(console, plan.task.cautions(results.judges))
     console.print(terminal.status_text(results))
     console.print(terminal.counts_line(results), markup=False)
     for line in terminal.usage_lines(results.usage):

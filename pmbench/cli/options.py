@@ -74,6 +74,9 @@ BATCH_API = click.option(
     help="Submit the requests as jobs of OpenAI's or Anthropic's batch API, at half the price; the same command"
     " later collects the answers.",
 )
+WAIT = click.option(
+    "--wait", is_flag=True, help="With --batch-api: look every minute until all jobs are collected."
+)
 RETRY_FAILED = click.option(
     "--retry-failed", is_flag=True, help="Try again what failed after all its retries."
 )
@@ -93,6 +96,7 @@ def served(command: Callable[..., Any]) -> Callable[..., Any]:
     options = (
         ALLOW_REMOTE,
         BATCH_API,
+        WAIT,
         CONCURRENCY,
         REQUESTS_PER_MINUTE,
         TOKENS_PER_MINUTE,

@@ -37,7 +37,7 @@ from pmbench.cli import options
 @options.RUNS
 @options.JSON
 @options.QUIET
-def run(json_file: str | None, quiet: bool, dry_run: bool, **asked: Any) -> int:
+def run(json_file: str | None, quiet: bool, dry_run: bool, wait: bool, **asked: Any) -> int:
     """Run a task with a model. The same command again does what is missing, and nothing else.
 
     Exit status: 0 done, 1 incomplete, 2 an error that you can mend, 130 interrupted.
@@ -47,4 +47,4 @@ def run(json_file: str | None, quiet: bool, dry_run: bool, **asked: Any) -> int:
     if json_file:
         recorded = [name.removeprefix("replay:").partition("?")[0] for name in asked["model"]]
         check_json(json_file, {"the data": [asked["data"]], "a file of recorded answers": recorded})
-    return carry_out_all(make_requests(**asked), json_file=json_file, quiet=quiet, dry_run=dry_run)
+    return carry_out_all(make_requests(**asked), json_file=json_file, quiet=quiet, dry_run=dry_run, wait=wait)

@@ -60,6 +60,7 @@ def score(
     json_file: str | None,
     quiet: bool,
     dry_run: bool,
+    wait: bool,
     **asked: Any,
 ) -> int:
     """Score responses that were made elsewhere. No model is asked, but for judges that are models.
@@ -89,6 +90,7 @@ def score(
         json_file=json_file,
         quiet=quiet,
         dry_run=dry_run,
+        wait=wait,
         notes=lambda plan: notes[plan.request.model],
         remarks=_remarks,
         to_mend="To mend it, add the missing responses and give the same command again",

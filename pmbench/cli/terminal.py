@@ -168,7 +168,8 @@ def interval(metric: Metric, low: float | None, high: float | None) -> str:
 def counts_line(results: Results) -> str:
     """What became of the instances, in one line; nothing that happened is left out."""
     c = results.counts
-    parts = [f"{c.scored} of {c.samples} scored"]
+    answered = [f"{c.responded} of {c.samples} answered"] if c.pending and c.responded > c.scored else []
+    parts = [*answered, f"{c.scored} of {c.samples} scored"]
     if c.instances < c.dataset:
         parts.append(f"{c.instances} of the dataset's {c.dataset} instances")
     named = ("failed", "missing", "pending", "refused", "truncated", "empty")
@@ -198,8 +199,8 @@ def _priced(total: UsageTotal) -> str:
     """What the calls cost; nothing where none has a known price, as of models on this machine."""
     if not total.unpriced:
         return f", ${total.cost:.4f}"
-    known = total.calls - total.unpriced
-    return f", ${total.cost:.4f} and {total.unpriced} calls of unknown price" if known > 0 else ""
+    # Calls that failed before anything was counted have no price either way: a sum of nothing is no price.
+    return f", ${total.cost:.4f} and {total.unpriced} calls of unknown price" if total.cost else ""
 
 
 def print_markdown(text: str) -> None:

@@ -119,11 +119,14 @@ class Halted(Exception):
     Args:
         why: in words, without a full stop.
         to_go_on: what to do to go on with the run.
+        waiting: whether time alone will bring what is lacking, as of a batch job under way.
     """
 
-    def __init__(self, why: str, *, to_go_on: str = "To go on, give the same command again") -> None:
+    def __init__(
+        self, why: str, *, to_go_on: str = "To go on, give the same command again", waiting: bool = False
+    ) -> None:
         super().__init__(why)
-        self.why, self.to_go_on = why, to_go_on
+        self.why, self.to_go_on, self.waiting = why, to_go_on, waiting
 
 
 class Unscored(Exception):

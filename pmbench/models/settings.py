@@ -9,7 +9,8 @@ from pathlib import Path
 import msgspec
 import platformdirs
 
-from pmbench.core.errors import ConfigError
+from pmbench.core import registry
+from pmbench.core.errors import ConfigError, UnknownName
 from pmbench.models.serving.endpoints import origin
 
 VARIABLE = "PMBENCH_CONFIG"
@@ -111,10 +112,17 @@ def _read(path: Path, _changed: int) -> Settings:
     except (msgspec.MsgspecError, UnicodeDecodeError, OSError) as error:
         raise ConfigError(str(error), where=str(path)) from None
     for text in found.policy.trusted_endpoints:
-        if not origin(text):
+        if not origin(text) or "*" in text:
             raise ConfigError(
                 f"{text!r} is no endpoint",
                 where=f"{path}: policy.trusted_endpoints",
                 remedy="Write scheme, host and port: https://llm.hospital.example:8443",
             )
+    known = set(registry.names(registry.BACKENDS))
+    for table, names in (("limits", found.limits), ("prices", found.prices)):
+        for name in names:
+            # A price may stand under a server's address too.
+            if name.partition(":")[0] not in known and not (table == "prices" and "//" in name):
+                unknown = UnknownName("backend", name.partition(":")[0], known)
+                raise ConfigError(str(unknown), where=f"{path}: {table}")
     return found

@@ -36,6 +36,7 @@ class Outcome:
         results: as in `results.json`.
         interrupted: whether it was stopped by the user.
         to_go_on: what to do to go on, where no further request could be sent.
+        waiting: whether it waits for a batch job that is under way.
         asked: requests that this process made to models and judges, retries included (recorded answers are
             not asked for); stored: answers taken from the store.
         kept: whether `results.json` keeps the results of more instances, made before.
@@ -47,6 +48,7 @@ class Outcome:
     results: Results
     interrupted: bool
     to_go_on: str
+    waiting: bool
     asked: int
     stored: int
     kept: bool
@@ -102,6 +104,7 @@ async def _phases(plan: Plan, progress: Progress) -> Outcome:
         results=results,
         interrupted=interrupted,
         to_go_on=stop.to_go_on,
+        waiting=stop.waiting,
         asked=sum(model.requests for model in models if model.backend.keeps),
         stored=sum(model.answered_from_store for model in models),
         kept=kept,

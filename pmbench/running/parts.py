@@ -117,7 +117,7 @@ def open_parts(
         judged_by_embedding,
         budget,
         remote,
-        [*(f"sends text of the data to {part}" for part in remote), *notes],
+        [*(f"sends {dataset.sensitivity} text of the data to {part}" for part in remote), *notes],
     )
 
 
@@ -157,7 +157,7 @@ def _check_jobs(parts: Iterable[Part], request: RunRequest) -> None:
         raise ConfigError(
             f"{request.model} has no batch API",
             where="--batch-api",
-            remedy="OpenAI's and Anthropic's own models have one; leave it out",
+            remedy="OpenAI's and Anthropic's own models have one; a compatible server that has one: ?batches=on",
         )
 
 

@@ -20,11 +20,12 @@ class Stop:
 
     def __init__(self) -> None:
         self.reason = self.to_go_on = ""
+        self.waiting = False
 
     def because(self, halted: Halted) -> None:
-        """Begin nothing more; the first reason stays."""
-        if not self.reason:
-            self.reason, self.to_go_on = halted.why, halted.to_go_on
+        """Begin nothing more; the first reason stays, but one that passes by itself goes before another."""
+        if not self.reason or (halted.waiting and not self.waiting):
+            self.reason, self.to_go_on, self.waiting = halted.why, halted.to_go_on, halted.waiting
 
 
 async def over(

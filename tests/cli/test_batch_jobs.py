@@ -1,6 +1,7 @@
 """Requests as jobs of a batch API: submitted by one command, collected by the same command later."""
 
 import json
+from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,16 @@ def models(server: Any) -> list[str]:
     ]
 
 
+def files_left(server: Any) -> list[Any]:
+    connection = HTTPConnection(server.host, server.port, timeout=30)
+    try:
+        connection.request("GET", "/v1/files", headers={"Authorization": "Bearer none"})
+        found: list[Any] = json.loads(connection.getresponse().read())["data"]
+    finally:
+        connection.close()
+    return found
+
+
 @pytest.mark.parametrize("which", [0, 1, 2], ids=["chat", "responses", "messages"])
 def test_submitted_then_collected_at_half_the_requests_of_nothing(
     pmbench, tmp_path: Path, llm_server, which: int
@@ -49,6 +60,9 @@ def test_submitted_then_collected_at_half_the_requests_of_nothing(
     stats = llm_server.stats()
     assert stats["batch_items"] == len(MESSAGES)
     assert not any(path.endswith(("completions", "responses", "messages")) for path in stats["by_path"])
+    if which != 2:
+        # What was uploaded and what came of it is deleted at the server once it is on disk here.
+        assert files_left(llm_server) == []
     # The answers stand where those of single requests stand: nothing is asked again.
     single = pmbench(*command(model))
     assert single.returncode == 0 and "requests made now: 0;" in single.stdout

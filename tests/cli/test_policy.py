@@ -120,7 +120,10 @@ def test_public_data_may_go_anywhere_and_the_plan_says_where(pmbench, tmp_path: 
     prepared(tmp_path)
     done = pmbench(*GREETING, "-m", f"openai:m?base_url={elsewhere.v1}", "--sensitivity", "public")
     assert done.returncode == 0, done.stderr
-    assert f"sends text of the data to model openai:m?base_url={elsewhere.v1}: {elsewhere.url}" in done.stderr
+    assert (
+        f"sends public text of the data to model openai:m?base_url={elsewhere.v1}: {elsewhere.url}"
+        in done.stderr
+    )
 
 
 def test_an_organisations_own_endpoint_is_trusted_by_its_origin(pmbench, tmp_path: Path, elsewhere) -> None:
@@ -129,6 +132,10 @@ def test_an_organisations_own_endpoint_is_trusted_by_its_origin(pmbench, tmp_pat
     done = pmbench(*GREETING, "-m", f"openai:m?base_url={elsewhere.v1}")
     assert done.returncode == 0, done.stderr
     assert elsewhere.stats()["requests"] == 1
+    where = f"{elsewhere.url} (trusted by pmbench.toml, not encrypted)"
+    assert f"sends phi text of the data to model openai:m?base_url={elsewhere.v1}: {where}" in done.stderr
+    record = json.loads(next(tmp_path.glob("runs/greeting/*/*/run.json")).read_text())
+    assert record["remote"][0].endswith(where)
 
 
 def test_what_a_run_leaves_is_for_its_owner_only(pmbench, tmp_path: Path, llm_server) -> None:

@@ -91,7 +91,7 @@ def test_a_server_that_always_fails_ends_the_run_incomplete(served: Served, tmp_
     assert found["metrics"]["greeting_share"]["value"] is None and served.scores() == []
     told = " ".join(done.stdout.split())
     assert f"in a row failed after all retries ({kind}): {counts['pending']} of 400 not done" in told
-    assert "To go on, give the same command again when the server answers." in told
+    assert "To go on when the server answers, give the same command with --retry-failed." in told
     assert "Traceback" not in done.stderr
     # When it is mended, the same command asks for what is left, and with --retry-failed for all of it.
     served.server.control(answers={"patient": GREETING})

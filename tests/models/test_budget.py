@@ -26,7 +26,7 @@ def test_what_is_under_way_is_set_aside() -> None:
     budget = Budget(max_cost=1.0)
     budget.take_now(0.4)
     budget.take_now(0.4)
-    with pytest.raises(Halted, match=r"up to \$0.8000 is under way"):
+    with pytest.raises(Halted, match=r"the next request could cost up to \$0.4000"):
         budget.take_now(0.4)
     budget.settle(0.4, 0.1)
     budget.take_now(0.4)

@@ -97,6 +97,8 @@ def test_settings_are_read_from_the_named_file_or_from_here(
     [
         ("[polcy]\n", "unknown field `polcy`"),
         ('[policy]\ntrusted_endpoints = ["llm.hospital.example"]\n', "is no endpoint"),
+        ('[policy]\ntrusted_endpoints = ["http://*:8766"]\n', "is no endpoint"),
+        ("[limits.opnai]\nconcurrency = 4\n", "no backend called 'opnai'. Did you mean openai"),
         ("[limits.openai]\nconcurrency = 0\n", "`concurrency` must be above 0"),
         ('[prices."openai:x"]\ninput = -1\noutput = 2\n', "`input` must be 0 or more"),
         ("[", "pmbench.toml"),

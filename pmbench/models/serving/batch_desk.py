@@ -9,6 +9,7 @@ question of a strategy, gathers then, and goes out as the next job.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import secrets
 from collections import Counter
 from collections.abc import Mapping
@@ -16,7 +17,7 @@ from typing import Any
 
 import msgspec
 
-from pmbench.core.errors import Halted, RequestFailed
+from pmbench.core.errors import Halted, RequestFailed, UserError
 from pmbench.core.model import Choice, Completion
 from pmbench.models.backend import Request
 from pmbench.models.serving.jobs import Job, JobFolder, JobRecord, Jobs, Line, now
@@ -124,6 +125,9 @@ class BatchDesk:
         self._folder.keep(record.job, lines)
         record.collected = True
         self._folder.write(record)
+        with contextlib.suppress(RequestFailed, UserError):
+            # All is on disk here. A server that does not delete it now keeps it as long as it likes.
+            await self._jobs.forget(record.job)
 
     async def _wait(self) -> None:
         loop = asyncio.get_running_loop()
@@ -183,11 +187,11 @@ class BatchDesk:
             f"{id_} ({job.status}, {job.done} of {job.total or counts[id_]} done)"
             for id_, job in jobs.items()
         )
-        return Halted(f"{self.name}: under way as batch job {told}", to_go_on=_LATER)
+        return Halted(f"{self.name}: under way as batch job {told}", to_go_on=_LATER, waiting=True)
 
 
 def _copy(error: Exception) -> Exception:
     """One exception object must not be raised in several tasks."""
     if isinstance(error, Halted):
-        return Halted(error.why, to_go_on=error.to_go_on)
+        return Halted(error.why, to_go_on=error.to_go_on, waiting=error.waiting)
     return error.with_traceback(None)

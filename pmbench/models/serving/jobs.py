@@ -92,6 +92,9 @@ class Jobs(ABC):
     def results(self, job: str) -> AsyncIterator[Line]:
         """What came of each request of a job that has ended, in any order."""
 
+    async def forget(self, job: str) -> None:  # noqa: B027 - a server may keep nothing
+        """Have the server delete what it keeps of a job: its requests and its answers hold text of the data."""
+
     @abstractmethod
     async def recent(self, since: float) -> list[Job]:
         """Jobs that were submitted since a moment, in seconds since 1970."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pmbench.core.dataset import Sensitivity
 from pmbench.core.errors import PolicyError
 from pmbench.models.backend import Backend
+from pmbench.models.settings import settings_file
 
 
 @dataclass(frozen=True)
@@ -26,27 +27,31 @@ class Part:
 
 
 def check_policy(parts: Iterable[Part], sensitivity: Sensitivity, *, allow_remote: bool) -> list[str]:
-    """The parts of a plan that send text elsewhere, in words, where the data's sensitivity allows it.
+    """The parts of a plan that send text to another machine, in words, where the data's sensitivity allows it.
 
-    `public` text may go anywhere; `deidentified` text to a remote model if the user says so; `phi` never.
+    `public` text may go anywhere; `deidentified` text to a remote model if the user says so; `phi` never, but to an
+    endpoint that the organisation trusts, which is named all the same.
 
     Raises:
         PolicyError: a part would send text where it must not go; it says which part, and where.
     """
-    remote = [part for part in parts if not part.backend.local]
-    if not remote or sensitivity == "public":
-        return [f"{part.role} {part.name}: {_place(part.backend)}" for part in remote]
-    if sensitivity == "deidentified":
-        if allow_remote:
-            return [f"{part.role} {part.name}: {_place(part.backend)}" for part in remote]
+    remote, sent = [], []
+    for part in parts:
+        if not part.backend.local:
+            remote.append(part)
+        endpoint = part.backend.endpoint
+        if endpoint is not None and endpoint.standing == "trusted":
+            trusted = f"trusted by {settings_file()}"
+            plain = ", not encrypted" if endpoint.origin.startswith("http:") else ""
+            sent.append(f"{part.role} {part.name}: {endpoint.origin} ({trusted}{plain})")
+    if remote and sensitivity == "deidentified" and not allow_remote:
         raise PolicyError(
             f"the data are deidentified and would be sent to {_told(remote)}",
             remedy="Allow it with --allow-remote, or choose a model that runs here",
         )
-    raise PolicyError(
-        f"the data are phi and would be sent to {_told(remote)}",
-        remedy=_FOR_PHI,
-    )
+    if remote and sensitivity == "phi":
+        raise PolicyError(f"the data are phi and would be sent to {_told(remote)}", remedy=_FOR_PHI)
+    return [*(f"{part.role} {part.name}: {_place(part.backend)}" for part in remote), *sent]
 
 
 _FOR_PHI = (

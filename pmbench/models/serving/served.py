@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import math
 from collections.abc import Awaitable, Mapping
@@ -21,6 +22,8 @@ T = TypeVar("T")
 
 NO_KEY = "none"
 """What a server that is not the vendor's, and for which no key was named, is sent as its key."""
+
+KNOCKING_SECONDS = 5.0
 
 LEAST_SECONDS, TOKENS_A_SECOND = 30.0, 20.0
 """An attempt may take so long, and as long again as the slowest model takes for the tokens of its answer."""
@@ -177,6 +180,30 @@ class Served(Backend):
     def decides(self) -> Mapping[str, str]:
         """The options that can change an answer."""
         return {}
+
+    async def reach(self) -> None:
+        """Find out whether anything listens at an endpoint of one's own, before requests wait for it in vain.
+
+        Raises:
+            ModelUnavailable: nothing does.
+        """
+        port = urlsplit(self.endpoint.origin).port
+        for address in sorted(self.endpoint.addresses):
+            try:
+                async with asyncio.timeout(KNOCKING_SECONDS):
+                    _, writer = await asyncio.open_connection(address, port)
+            except ConnectionRefusedError:
+                continue
+            except (OSError, TimeoutError):
+                return  # what is wrong there may pass
+            writer.close()
+            return
+        if self.endpoint.addresses:
+            raise ModelUnavailable(
+                f"nothing listens at {self.endpoint.origin}",
+                where=self.where,
+                remedy="Start the server, or give its own address: ?base_url=",
+            )
 
     async def close(self) -> None:
         """Close the connections."""

@@ -60,7 +60,7 @@ class Budget:
             )
         if self.max_cost is not None:
             if not self._fits(most):
-                why = _too_dear(self.cost, math.fsum(self._aside), self.max_cost)
+                why = _too_dear(self.cost, most or 0.0, self.max_cost)
                 raise Halted(why, to_go_on=RAISE.format("--max-cost"))
             self._aside.append(most or 0.0)
         self.requests += 1
@@ -80,9 +80,9 @@ class Budget:
                 settled.set_result(None)
 
 
-def _too_dear(cost: float, under_way: float, most: float) -> str:
-    more = f", up to ${under_way:.4f} is under way" if under_way else ""
-    return f"the run has cost ${cost:.4f}{more}: the next request could exceed --max-cost {most:g}"
+def _too_dear(cost: float, next_most: float, most: float) -> str:
+    could = f"the next request could cost up to ${next_most:.4f}"
+    return f"the run has cost ${cost:.4f} of --max-cost {most:g}, and {could}"
 
 
 UNLIMITED = Budget()

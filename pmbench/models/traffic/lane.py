@@ -113,7 +113,7 @@ class Lane:
         if self._given_up >= GIVEN_UP:
             raise Halted(
                 f"{name}: {self._given_up} requests in a row failed after all retries ({kind})",
-                to_go_on="To go on, give the same command again when the server answers",
+                to_go_on="To go on when the server answers, give the same command with --retry-failed",
             )
 
     async def admit(self, place: Place) -> None:

@@ -114,6 +114,7 @@ class Anthropic(Served):
             return
         from pmbench.models.serving import connection
 
+        await self.reach()
         key, library = self.secret(), wire.library()
         thin = connection.client(self.endpoint, self.parallel)
         with connection.environment_without("ANTHROPIC_"):

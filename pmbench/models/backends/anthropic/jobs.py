@@ -74,6 +74,10 @@ class AnthropicJobs(Jobs):
             if row.strip():
                 yield _line(msgspec.json.decode(row))
 
+    async def forget(self, job: str) -> None:
+        """See `Jobs.forget`."""
+        await self._backend.asked(self._backend.client.messages.batches.delete(job))
+
     async def recent(self, since: float) -> list[Job]:
         """See `Jobs.recent`."""
         page = await self._backend.asked(self._backend.client.messages.batches.list(limit=100))

@@ -111,6 +111,7 @@ class Google(Served):
             return
         from pmbench.models.serving import connection
 
+        await self.reach()
         key = self.secret()
         with connection.environment_without("GOOGLE_", "GEMINI_"):
             from google import genai

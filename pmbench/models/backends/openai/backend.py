@@ -165,6 +165,7 @@ class OpenAI(Served):
             return
         from pmbench.models.serving import connection
 
+        await self.reach()
         key, organization = self.secret(), os.environ.get("OPENAI_ORG_ID") if self.own else None
         thin = connection.client(self.endpoint, self.parallel)
         given: dict[str, Any] = {"api_key": key, "http_client": thin, "max_retries": 0, "timeout": None}

@@ -101,6 +101,13 @@ class OpenAIJobs(Jobs):
             for line in _lines(content.content):
                 yield line
 
+    async def forget(self, job: str) -> None:
+        """See `Jobs.forget`. The job's own entry, which holds no text, stays in the server's list."""
+        client = self._backend.client
+        found = await self._backend.asked(client.batches.retrieve(job))
+        for file in filter(None, (found.input_file_id, found.output_file_id, found.error_file_id)):
+            await self._backend.asked(client.files.delete(file))
+
     async def recent(self, since: float) -> list[Job]:
         """See `Jobs.recent`. Jobs carry their tag, so the time decides nothing."""
         page = await self._backend.asked(self._backend.client.batches.list(limit=100))
