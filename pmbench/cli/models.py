@@ -72,7 +72,8 @@ def _lines(one: Survey) -> Iterator[str]:
     if one.endpoint:
         yield f"endpoint {one.endpoint}"
     elif not one.preset and one.local is not None:
-        yield f"runs in this process, {_where(one)}"
+        where = "runs in this process" if one.local else "sends its requests by itself, nobody can tell where"
+        yield f"{where}, {_where(one)}"
     if one.offers:
         yield f"offers {', '.join(one.offers)}" + (f"; can {', '.join(one.features)}" if one.features else "")
     for file in one.files:
