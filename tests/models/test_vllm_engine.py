@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 
 import hf_models
 import pytest
-from vllm_probe import members, processes, request
+from vllm_probe import gone, members, processes, request
 
 from pmbench.core.errors import ModelUnavailable, RequestFailed
 from pmbench.models import catalogue, first_token
@@ -192,8 +192,7 @@ class TestVllm(OfTheEngine):
             assert [path.stat().st_mode & 0o777 for path in short.iterdir()] == [0o700]
             return session
 
-        session = self.run_new(scene)
-        assert members(session) == []
+        assert gone(self.run_new(scene))
         assert list(short.iterdir()) == []
 
     def test_an_engine_that_is_killed_stops_the_run_with_one_line(self) -> None:
@@ -208,7 +207,7 @@ class TestVllm(OfTheEngine):
                 with pytest.raises(ModelUnavailable, match="ended by itself"):
                     await asked
             await backend.close()
-            assert members(session) == []
+            assert gone(session)
             assert shared_memory() <= memory
 
         self.run_new(scene)
@@ -235,10 +234,7 @@ class TestVllm(OfTheEngine):
             process.send_signal(signal.SIGKILL)
             _, said = process.communicate(timeout=60)
         assert said == "", "the engine says nothing to the user's terminal"
-        end = time.monotonic() + 120
-        while members(session) and time.monotonic() < end:
-            time.sleep(0.5)
-        assert members(session) == []
+        assert gone(session, 120)
         assert list(short.glob("pmbench-vllm-*")) == []
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
+import time
 
 from pmbench.core.model import Message
 from pmbench.models.backend import Backend, Request
@@ -34,6 +35,14 @@ def members(session: int) -> list[tuple[int, float]]:
     return [
         (int(pid), float(used)) for sid, pid, state, used in rows if int(sid) == session and state[0] != "Z"
     ]
+
+
+def gone(session: int, seconds: float = 10.0) -> bool:
+    """Whether no process of a session is left; one that was killed may take a moment to be."""
+    end = time.monotonic() + seconds
+    while members(session) and time.monotonic() < end:
+        time.sleep(0.1)
+    return members(session) == []
 
 
 async def endless(backend: Backend) -> None:
