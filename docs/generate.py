@@ -90,9 +90,9 @@ EXIT_STATUS = """## Exit status
 |---|---|
 | `PMBENCH_RUNS` | the runs folder (default `runs`) |
 | `PMBENCH_CACHE` | the model cache (default: the user's cache folder) |
-| `PMBENCH_CONFIG` | the settings (default: `pmbench.toml` here, else in the user's configuration folder); see [models.md](models.md) |
+| `PMBENCH_CONFIG` | the settings (default: `pmbench.toml` here, else the user's); see [models.md](models.md) |
 | `PMBENCH_STORE_JOURNAL` | journal mode of the completion store, where the choice by file system is wrong |
-| `OPENAI_API_KEY`, `AZURE_OPENAI_API_KEY`, `ANTHROPIC_API_KEY`, `GEMINI_API_KEY`, `GOOGLE_API_KEY` | keys of the vendors' own servers |
+| `OPENAI_API_KEY`, `ANTHROPIC_API_KEY`, `GEMINI_API_KEY`… | keys; see [models.md](models.md) |
 | `PMBENCH_DEBUG` | show the traceback of a fault in pmbench itself |
 | `HF_HUB_OFFLINE` | never ask the Hugging Face hub |
 """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -302,11 +303,12 @@ def _one_hot(results: Results) -> str:
 
 
 def _others(plan: Plan, results: Results) -> list[str]:
-    """Names under which a server answered that do not hold the name of the model that was asked for."""
+    """Names under which a server answered that are not the model's that was asked for, with or without a date."""
     if plan.model.backend.endpoint is None:
         return []
     asked, usage = plan.model.spec.target, results.usage.get("model")
-    return [name for name in (usage.served if usage else ()) if asked not in name and name not in asked]
+    same = re.compile(rf"(.*/)?{re.escape(asked.rpartition('/')[2])}([-@:]?\d[\d-]*)?")
+    return [name for name in (usage.served if usage else ()) if not same.fullmatch(name)]
 
 
 def _print_what_next(console: Console, outcome: Outcome, to_mend: str) -> None:

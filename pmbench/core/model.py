@@ -21,7 +21,7 @@ class Message(TypedDict):
     content: str
 
 
-class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
+class Usage(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """Tokens of one completion, as the engine or server counted them.
 
     Attributes:

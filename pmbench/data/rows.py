@@ -20,6 +20,8 @@ def columns_of(rows: Iterable[Row]) -> list[str]:
 def rename(rows: Iterable[Row], columns: Mapping[str, str]) -> list[Row]:
     """Put each mapped column under the task's name; the others keep their own."""
     renamed = {task: file for task, file in columns.items() if task != file}
+    if not renamed:
+        return list(rows)
     moved = set(renamed.values()) - {file for task, file in columns.items() if task == file}
     made = []
     for row in rows:
@@ -48,7 +50,7 @@ def validate(rows: Sequence[Row], wanted: Sequence[Column], labels: Iterable[str
         if problem is not None:
             bad += 1
             first = first or problem
-        made.append(Row(values, row.file, row.number, row.origin))
+        made.append(row if values == row.values else Row(values, row.file, row.number, row.origin))
     if first is not None:
         raise _with_count(first, bad - 1)
     return made

@@ -39,7 +39,7 @@ def aggregate(
         interrupted: whether the user stopped it.
         stopped: why no further request could be sent; empty if it came to its end.
     """
-    keys = [(instance.id, k) for instance in plan.chosen for k in range(plan.request.samples)]
+    keys = [key for key, _ in plan.items]
     answered = [responses[key] for key in keys if key in responses]
     scored = [scores[key] for key in keys if key in scores and _is_of(responses.get(key), scores[key])]
     counts = _count(plan, len(keys), answered, scored)
@@ -108,10 +108,10 @@ def _bounds(
 
     Each instance is the mean over its samples, the lost ones at the limit; the value is the mean over instances.
     """
+    if metric.limits is None or not done or sum(done.values()) == scores.samples(metric).sum():
+        return None, None
     there = dict(zip(scores.ids, scores.samples(metric).tolist(), strict=True))
     lost = {name: count - there.get(name, 0.0) for name, count in done.items()}
-    if metric.limits is None or not any(lost.values()):
-        return None, None
     values = dict(zip(scores.ids, columns[:, 0].tolist(), strict=True))
 
     def at(end: float) -> float:

@@ -34,7 +34,8 @@ def begin(plan: Plan) -> RunRecord:
             raise
         return _write(plan, _last_round(plan) + 1)
     if record is None:
-        return _write(plan, 0)
+        # What other runs have asked before is in the store: a new run that is to ask everything has a round too.
+        return _write(plan, 1 if plan.request.fresh else 0)
     if record.digest != plan.run_digest:
         raise StorageError(
             "this folder belongs to another run",

@@ -48,13 +48,8 @@ async def score(
     Raises:
         UserError: the disk is full, a judge cannot be opened; what was scored is kept.
     """
-    answered = [
-        (instance, responses[instance.id, k])
-        for instance in plan.chosen
-        for k in range(plan.request.samples)
-        if (instance.id, k) in responses and responses[instance.id, k].status == "ok"
-    ]
-    todo = [item for item in answered if _open(item[1], have, plan.request.retry_failed)]
+    answered = [item for item in plan.items if item[0] in responses and responses[item[0]].status == "ok"]
+    todo = [item for item in answered if _open(responses[item[0]], have, plan.request.retry_failed)]
     if not todo:
         return
     progress.start("score", len(answered), len(answered) - len(todo))
@@ -62,11 +57,11 @@ async def score(
     parallel = max((model.parallel for model in plan.judge_models.values()), default=EMBEDDED_PARALLEL)
     with Appender(path) as lines:
 
-        async def judge(item: tuple[Instance, ResponseRecord]) -> None:
-            instance, response = item
-            record = await _score_one(plan, instance, response)
+        async def judge(item: tuple[Key, Instance]) -> None:
+            key, instance = item
+            record = await _score_one(plan, instance, responses[key])
             lines.append(record)
-            have[instance.id, response.sample] = slim(record)
+            have[key] = slim(record)
             progress.advance(failed=record.status == "missing")
 
         width = len(todo) if plan.request.batch_api else width_for(parallel)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -104,6 +105,14 @@ class Plan:
     remote: list[str]
     notes: list[str]
     round: int = 0
+
+    @functools.cached_property
+    def items(self) -> list[tuple[tuple[str, int], Instance]]:
+        """What is to be answered, in order: id and number of a sample, and the instance.
+
+        All that is kept by them is kept by these very keys: a run has tens of thousands.
+        """
+        return [((one.id, k), one) for one in self.chosen for k in range(self.request.samples)]
 
     @property
     def system(self) -> str:

@@ -211,6 +211,22 @@ _NO_USAGE = Usage()
 R = TypeVar("R", ResponseRecord, ScoreRecord)
 
 
+_POOL: dict[Any, Any] = {}
+_ROOM = 4096
+
+
+def _shared(name: str, part: Any, value: Any) -> Any:
+    """An equal value that is there already, of the first few thousand that differ.
+
+    Args:
+        name: of the field.
+        part: what tells it apart, hashable.
+        value: the value itself.
+    """
+    key = (name, part)
+    return _POOL.setdefault(key, value) if len(_POOL) < _ROOM else _POOL.get(key, value)
+
+
 def slim(record: R) -> R:
     """A record as it is kept in memory while a run goes on: without evidence, its empty parts shared.
 
@@ -224,6 +240,10 @@ def slim(record: R) -> R:
             setattr(record, name, _NO_PAIRS)
         elif value == _NO_TEXTS:
             setattr(record, name, _NO_TEXTS)
-        elif value == _NO_USAGE:
-            setattr(record, name, _NO_USAGE)
+        elif isinstance(value, Usage):
+            setattr(record, name, _shared(name, value, value))
+        elif name == "stats":
+            setattr(record, name, _shared(name, tuple(value.items()), value))
+        elif name == "served":
+            setattr(record, name, _shared(name, tuple(value), value))
     return record

@@ -37,21 +37,21 @@ async def respond(plan: Plan, have: dict[Key, ResponseRecord], progress: Progres
     Raises:
         UserError: the disk is full, the model cannot be opened; what was answered is kept.
     """
-    wanted = [(instance, k) for instance in plan.chosen for k in range(plan.request.samples)]
-    todo = [item for item in wanted if _open(have.get((item[0].id, item[1])), plan.request.retry_failed)]
+    wanted = plan.items
+    todo = [item for item in wanted if _open(have.get(item[0]), plan.request.retry_failed)]
     if not todo:
         return
     progress.start("respond", len(wanted), len(wanted) - len(todo))
     with Appender(plan.folder.responses) as lines:
 
-        async def answer(item: tuple[Instance, int]) -> None:
-            instance, sample = item
-            record = await _respond_one(plan, instance, sample)
+        async def answer(item: tuple[Key, Instance]) -> None:
+            key, instance = item
+            record = await _respond_one(plan, instance, key[1])
             lines.append(record)
-            have[instance.id, sample] = slim(record)
+            have[key] = slim(record)
             progress.advance(failed=record.status == "failed")
 
-        width = width_for(plan.model.parallel, _at_once(plan, todo[0][0]))
+        width = width_for(plan.model.parallel, _at_once(plan, todo[0][1]))
         if plan.request.batch_api:
             # A job is made of what is asked at the same time.
             width = len(todo)

@@ -122,8 +122,9 @@ def per_million(price: Price, *, batch: bool = False) -> PerMillion | None:
     Raises:
         ConfigError: `pmbench.toml` cannot be understood.
     """
+    prices = settings().prices
     for key in _keys(price):
-        own = settings().prices.get(key)
+        own = prices.get(key)
         if own is not None:
             return _own(own, BATCH if batch else 1.0)
     return _of_list(price, batch, int(time.time() // _QUARTER))

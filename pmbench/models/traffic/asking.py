@@ -166,8 +166,13 @@ class Asker:
         return self.backend.keeps and self._desk is None
 
     async def _insist(self, ask: Callable[[], Awaitable[T]], flight: Flight[Any]) -> T:
+        def retried() -> None:
+            if self._lane is not None:
+                self._lane.check(self.name)
+            flight.retried()
+
         try:
-            answer = await insist(ask, self.patience, retried=flight.retried, sleep=self._sleep)
+            answer = await insist(ask, self.patience, retried=retried, sleep=self._sleep)
         except RequestFailed as error:
             if self._lane is not None and error.kind in SERVERS_FAULTS:
                 self._lane.gave_up(self.name, error.kind)

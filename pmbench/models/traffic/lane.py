@@ -76,6 +76,7 @@ class Lane:
         self._doubling = True
         self._sent = self._cut = self._given_up = 0
         self._closed_until = 0.0
+        self._kind = ""
         self._requests = _bucket(rates.requests_per_minute)
         self._tokens = _bucket(rates.tokens_per_minute)
         self._waiting: deque[tuple[Place, asyncio.Future[None]]] = deque()
@@ -110,9 +111,18 @@ class Lane:
             Halted: so did many in a row.
         """
         self._given_up += 1
+        self._kind = kind
+        self.check(name)
+
+    def check(self, name: str) -> None:
+        """Nothing is asked once more of a server that is down.
+
+        Raises:
+            Halted: many requests in a row failed after all their retries.
+        """
         if self._given_up >= GIVEN_UP:
             raise Halted(
-                f"{name}: {self._given_up} requests in a row failed after all retries ({kind})",
+                f"{name}: {GIVEN_UP} requests in a row failed after all retries ({self._kind})",
                 to_go_on="To go on when the server answers, give the same command with --retry-failed",
             )
 
@@ -208,7 +218,7 @@ class Lane:
         """What was found out stays; whoever waited or was in flight in another event loop is gone."""
         self._loop, self._timer = loop, None
         self._waiting.clear()
-        self.in_flight = 0
+        self.in_flight = self._given_up = 0
 
 
 _LANES: WeakValueDictionary[str, Lane] = WeakValueDictionary()
