@@ -135,7 +135,7 @@ def check_embedder(embedder: Embedder, trained_with: Mapping[str, str]) -> None:
         raise ConfigError(
             f"the embedded theme judge was trained with {trained_with['name']}, and this embedder differs in "
             + ", ".join(differ),
-            where=f"embedder {getattr(embedder, 'name', type(embedder).__name__)!r}",
+            where=f"embedder {given.get('name') or getattr(embedder, 'name', '?')!r}",
             remedy=f"Use --embedder {trained_with['name']}, or a chat model as the judge: --judge theme=MODEL",
         )
 
