@@ -157,6 +157,8 @@ def _carry_out_each(plans: Sequence[Plan], show: Shown) -> list[Outcome]:
             with contextlib.suppress(BrokenPipeError, SystemExit):
                 remarks = show.remarks(plan) if show.remarks else ()
                 _print_outcome(plan, outcome, remarks, show.to_mend, show.to_stderr)
+        elif outcome.results.status == "incomplete":
+            click.echo(f"Incomplete: {plan.system}: {outcome.results.reason}", err=True)
         if outcome.interrupted:
             break
     return outcomes
@@ -303,12 +305,17 @@ def _one_hot(results: Results) -> str:
 
 
 def _others(plan: Plan, results: Results) -> list[str]:
-    """Names under which a server answered that are not the model's that was asked for, with or without a date."""
-    if plan.model.backend.endpoint is None:
-        return []
-    asked, usage = plan.model.spec.target, results.usage.get("model")
-    same = re.compile(rf"(.*/)?{re.escape(asked.rpartition('/')[2])}([-@:]?\d[\d-]*)?")
-    return [name for name in (usage.served if usage else ()) if not same.fullmatch(name)]
+    """Names under which servers answered that are not those of the models asked for, with or without a date."""
+    asked = {"model": [plan.model], "judges": list(plan.judge_models.values())}
+    others = []
+    for who, models in asked.items():
+        usage = results.usage.get(who)
+        names = [
+            model.spec.target.rpartition("/")[2] for model in models if model.backend.endpoint is not None
+        ]
+        same = re.compile(rf"(.*/)?({'|'.join(map(re.escape, names))})([-@:]?\d[\d-]*)?")
+        others += [name for name in (usage.served if usage and names else ()) if not same.fullmatch(name)]
+    return others
 
 
 def _print_what_next(console: Console, outcome: Outcome, to_mend: str) -> None:

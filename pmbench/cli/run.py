@@ -47,4 +47,6 @@ def run(json_file: str | None, quiet: bool, dry_run: bool, wait: bool, **asked: 
     if json_file:
         recorded = [name.removeprefix("replay:").partition("?")[0] for name in asked["model"]]
         check_json(json_file, {"the data": [asked["data"]], "a file of recorded answers": recorded})
-    return carry_out_all(make_requests(**asked), json_file=json_file, quiet=quiet, dry_run=dry_run, wait=wait)
+    return carry_out_all(
+        make_requests(**asked, dry_run=dry_run), json_file=json_file, quiet=quiet, dry_run=dry_run, wait=wait
+    )

@@ -86,7 +86,7 @@ def score(
         told = f"no --data: the responses are taken to answer the task's own dataset, hub:{own.hub.id}"
         click.echo(f"note      {told}", err=True)
     return carry_out_all(
-        make_requests(model=list(notes), strategy=(RECORDED,), **asked),
+        make_requests(model=list(notes), strategy=(RECORDED,), dry_run=dry_run, **asked),
         json_file=json_file,
         quiet=quiet,
         dry_run=dry_run,

@@ -169,6 +169,10 @@ class Backend(ABC):
         """Whose rate limits its requests count towards: equal for backends that share them. No key in clear."""
         return f"{self.name}:{self.spec.target}"
 
+    def answer_tokens(self, request: Request) -> int:
+        """Most tokens that an answer can have: the request's limit, and room for thinking where there is some."""
+        return request.max_tokens
+
     def seconds(self, request: Request) -> float | None:
         """Seconds that one attempt may take; None: as long as it takes, or as the caller likes."""
         return None

@@ -103,6 +103,7 @@ def open_backend(
     store: CompletionStore,
     sampling: Sampling | None = None,
     traffic: Traffic | None = None,
+    check: bool = True,
 ) -> FacadeModel:
     """A model over a backend that was made already; see `open_model`.
 
@@ -112,6 +113,7 @@ def open_backend(
         store: where answers are kept and looked up.
         sampling: the run's own sampling.
         traffic: what bounds its requests.
+        check: whether it has to be able to run here; a plan that is only looked at needs no key.
 
     Raises:
         ConfigError: the sampling is out of bounds.
@@ -121,10 +123,10 @@ def open_backend(
 
     if sampling is not None:
         sampling.check()
-    missing = backend.missing_extra()
+    missing = backend.missing_extra() if check else None
     if missing is not None:
         raise missing
-    reason = _unavailable(name, backend)
+    reason = _unavailable(name, backend) if check else ""
     if reason:
         raise ModelUnavailable(reason)
     return FacadeModel(name, backend, store, sampling=sampling or Sampling(), traffic=traffic or Traffic())

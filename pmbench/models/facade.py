@@ -199,6 +199,10 @@ class FacadeModel:
         """Make every request from now on part of a job of the backend's batch API, if it has one."""
         self._asker.submit_to(folder, again=again)
 
+    def let_land(self) -> None:
+        """From now on let what is under way come to its end, whoever is gone: a server is paid for it."""
+        self._flights.landing = True
+
     async def close(self, *, wait: bool = False) -> None:
         """End what is under way and let go of the backend. A later request opens it again.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import os
 from pathlib import Path
 
@@ -63,7 +64,7 @@ class OwnPrice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def __post_init__(self) -> None:
         for name in self.__struct_fields__:
             value = getattr(self, name)
-            if value is not None and not value >= 0:
+            if value is not None and not 0 <= value < math.inf:
                 raise ValueError(f"`{name}` must be 0 or more")
 
 
@@ -112,11 +113,18 @@ def _read(path: Path, _changed: int) -> Settings:
     except (msgspec.MsgspecError, UnicodeDecodeError, OSError) as error:
         raise ConfigError(str(error), where=str(path)) from None
     for text in found.policy.trusted_endpoints:
-        if not origin(text) or "*" in text:
+        if (
+            not origin(text)
+            or "*" in text
+            or text.strip().rstrip("/").count("/") > 2
+            or "?" in text
+            or "#" in text
+        ):
+            # Not quoted: it may hold a password.
             raise ConfigError(
-                f"{text!r} is no endpoint",
+                "an entry is no endpoint",
                 where=f"{path}: policy.trusted_endpoints",
-                remedy="Write scheme, host and port: https://llm.hospital.example:8443",
+                remedy="Write scheme, host and port and no more: https://llm.hospital.example:8443",
             )
     known = set(registry.names(registry.BACKENDS))
     for table, names in (("limits", found.limits), ("prices", found.prices)):

@@ -14,6 +14,7 @@ from types import FrameType
 import msgspec
 
 from pmbench.core.errors import StorageError
+from pmbench.models.facade import FacadeModel
 from pmbench.running.aggregating import aggregate
 from pmbench.running.beginning import begin
 from pmbench.running.folder import Opened, read_json, read_lines, write_json
@@ -83,7 +84,7 @@ async def _phases(plan: Plan, progress: Progress) -> Outcome:
     scores: dict[Key, ScoreRecord] = stored_scores(plan)
     store = Opened(plan.store.path)
     interrupted, stop, judging = False, Stop(), Stop()
-    _interruptible()
+    _interruptible(plan)
     try:
         plan.budget.spent(*_spent(responses.values(), scores.values()))
         await respond(plan, responses, progress, stop)
@@ -94,6 +95,8 @@ async def _phases(plan: Plan, progress: Progress) -> Outcome:
     except asyncio.CancelledError:
         # The user's Ctrl-C; what is on disk is counted and shown.
         interrupted = True
+        for model in _served(plan):
+            await model.close(wait=True)
     finally:
         await plan.close()
     store.check()
@@ -123,16 +126,25 @@ def _spent(*records: Iterable[ResponseRecord | ScoreRecord]) -> tuple[int, float
     return requests, cost
 
 
-def _interruptible() -> None:
+def _served(plan: Plan) -> list[FacadeModel]:
+    """The models of servers, whose answers cost something."""
+    return [model for model in plan.models if model.backend.endpoint is not None]
+
+
+def _interruptible(plan: Plan) -> None:
     """Let the first Ctrl-C cancel this task, and every further one do nothing.
 
-    A second one would only disturb the closing, which takes no longer than a model takes to stop at a token.
+    A second one would only disturb the closing, which takes no longer than a model takes to stop at a token, or a
+    server to answer what it was sent already: a minute at most.
     """
     task, loop = asyncio.current_task(), asyncio.get_running_loop()
 
     def interrupt(_number: int, _frame: FrameType | None) -> None:
         if task is not None and not task.done():
             signal.signal(signal.SIGINT, signal.SIG_IGN)
+            plan.budget.end()
+            for model in _served(plan):
+                model.let_land()
             loop.call_soon_threadsafe(task.cancel)
 
     with contextlib.suppress(ValueError):  # not in the main thread: asyncio's own way is left in place

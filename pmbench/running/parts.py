@@ -90,7 +90,8 @@ def open_parts(
 
     def opened(name: str, backend: Backend, sampling: Sampling) -> FacadeModel:
         traffic = _traffic(request, backend, budget)
-        return open_backend(name, backend, store=store, sampling=sampling, traffic=traffic)
+        check = not (request.dry_run and backend.endpoint is not None)
+        return open_backend(name, backend, store=store, sampling=sampling, traffic=traffic, check=check)
 
     model = opened(request.model, backend, Sampling(request.max_tokens, request.temperature, request.seed))
     check_needs(f"strategy {strategy_name}", strategy.needs - {"embed"}, model)

@@ -13,7 +13,7 @@ import msgspec
 
 from pmbench.core.dataset import Sensitivity
 from pmbench.core.digest import digest
-from pmbench.core.errors import UnknownName, UserError
+from pmbench.core.errors import ConfigError, UnknownName, UserError
 from pmbench.core.instance import Instance
 from pmbench.core.options import Options
 from pmbench.core.registry import PluginError, load_task
@@ -66,6 +66,7 @@ class RunRequest:
     max_requests: int | None = None
     max_cost: float | None = None
     batch_api: bool = False
+    dry_run: bool = False
     label: str | None = None
     command: tuple[str, ...] = ()
 
@@ -248,9 +249,16 @@ def _resolve(request: RunRequest, task: Task, dataset: Dataset, store: Completio
     )
     named = request.label or request.model
     folder = folder_for(request.runs, task.name, named, parts.strategy_name, digest(asked))
+    jobs = JobFolder(folder.path / "jobs")
+    if not request.batch_api and not request.dry_run and (waiting := jobs.under_way()):
+        raise ConfigError(
+            f"{waiting} of this run's requests are under way as batch jobs",
+            where=str(folder.path),
+            remedy=f"Add --batch-api to collect them; to ask now instead, and pay twice, move {jobs.path} away",
+        )
     if request.batch_api:
         for one in dict.fromkeys((model, *judge_models.values())):
-            one.submit_to(JobFolder(folder.path / "jobs"), again=request.retry_failed)
+            one.submit_to(jobs, again=request.retry_failed)
     # Recorded answers have been read; nothing else looks at the rows, which are as large as the instances.
     dataset.rows.clear()
     return Plan(

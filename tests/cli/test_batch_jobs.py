@@ -140,6 +140,46 @@ def test_a_server_that_does_not_tell_of_its_jobs_counts_nothing_as_failed(
     assert "its batch jobs could not be looked at (overloaded): 12 of 12 not done" in told
 
 
+def test_a_run_whose_requests_are_under_way_is_not_paid_for_twice(
+    pmbench, tmp_path: Path, llm_server
+) -> None:
+    prepared(tmp_path)
+    model = models(llm_server)[0]
+    llm_server.control(batches={"polls": 1})
+    assert pmbench(*command(model, "--batch-api")).returncode == 1
+    plain = pmbench(*command(model))
+    assert plain.returncode == 2 and "12 of this run's requests are under way as batch jobs" in plain.stderr
+    assert llm_server.stats()["batch_items"] == 12
+    assert not any(path.endswith("completions") for path in llm_server.stats()["by_path"])
+
+
+def test_what_is_under_way_counts_towards_the_budget_of_later_commands(
+    pmbench, tmp_path: Path, llm_server
+) -> None:
+    prepared(tmp_path)
+    llm_server.control(batches={"polls": 9})
+    asked = command(models(llm_server)[0], "--batch-api", "--max-requests", "4")
+    for _ in range(3):
+        done = pmbench(*asked)
+        assert done.returncode == 1 and "To collect the answers" in done.stdout
+    assert llm_server.stats()["batch_items"] == 4
+
+
+def test_a_renewed_key_collects_what_the_old_one_submitted(pmbench, tmp_path: Path, llm_server) -> None:
+    prepared(tmp_path)
+    asked = command(models(llm_server)[0] + "&key=MY_KEY", "--batch-api")
+    assert pmbench(*asked, env={"MY_KEY": "old"}).returncode == 1
+    assert pmbench(*asked, env={"MY_KEY": "new"}).returncode == 0
+    assert llm_server.stats()["batch_items"] == 12
+
+
+def test_a_quiet_command_still_says_why_it_is_not_done(pmbench, tmp_path: Path, llm_server) -> None:
+    prepared(tmp_path)
+    done = pmbench(*command(models(llm_server)[0], "--batch-api", "-q"))
+    assert done.returncode == 1 and done.stdout == ""
+    assert "Incomplete: " in done.stderr and "under way as batch job" in done.stderr
+
+
 def test_a_model_without_a_batch_api_is_refused_at_plan(pmbench, tmp_path: Path, llm_server) -> None:
     prepared(tmp_path)
     for model in ("parrot:x", f"openai:gpt-x?base_url={llm_server.v1}"):

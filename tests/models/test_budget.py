@@ -78,3 +78,13 @@ def test_without_bounds_nothing_is_refused() -> None:
         budget.take_now(5.0)
         budget.settle(5.0, 5.0)
     assert budget.requests == 1000 and budget.cost == 5000.0
+
+
+def test_thinking_is_part_of_the_most_that_an_answer_can_have(plain_environment: None) -> None:
+    from pmbench.models.backend import Request
+    from pmbench.models.catalogue import backend_for
+
+    request = Request(({"role": "user", "content": "a"},), max_tokens=100)
+    assert backend_for("openai:gpt-4o").answer_tokens(request) == 100
+    for name in ("openai:o3-mini", "anthropic:claude-sonnet-4-5?thinking=2048", "google:gemini-2.5-pro"):
+        assert backend_for(name).answer_tokens(request) >= 100 + 1024

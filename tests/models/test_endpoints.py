@@ -36,7 +36,16 @@ def test_where_a_server_stands_is_told_by_its_addresses(url: str, standing: str)
 
 @pytest.mark.parametrize(
     "url",
-    ["", "localhost:8000", "ftp://127.0.0.1/", "http://", "http://user:pw@127.0.0.1/", "http://127.0.0.1:x/"],
+    [
+        "http://[::1].elsewhere:80",
+        "http://[::1]elsewhere",
+        "",
+        "localhost:8000",
+        "ftp://127.0.0.1/",
+        "http://",
+        "http://user:pw@127.0.0.1/",
+        "http://127.0.0.1:x/",
+    ],
 )
 def test_what_is_no_server_is_refused(url: str) -> None:
     with pytest.raises(ValueError, match="not of the form"):
@@ -98,6 +107,8 @@ def test_settings_are_read_from_the_named_file_or_from_here(
         ("[polcy]\n", "unknown field `polcy`"),
         ('[policy]\ntrusted_endpoints = ["llm.hospital.example"]\n', "is no endpoint"),
         ('[policy]\ntrusted_endpoints = ["http://*:8766"]\n', "is no endpoint"),
+        ('[policy]\ntrusted_endpoints = ["https://gate.example/ours"]\n', "is no endpoint"),
+        ('[policy]\ntrusted_endpoints = ["https://u:Zyzzyva@gate.example"]\n', "is no endpoint"),
         ("[limits.opnai]\nconcurrency = 4\n", "no backend called 'opnai'. Did you mean openai"),
         ("[limits.openai]\nconcurrency = 0\n", "`concurrency` must be above 0"),
         ('[prices."openai:x"]\ninput = -1\noutput = 2\n', "`input` must be 0 or more"),
@@ -112,4 +123,5 @@ def test_a_file_that_cannot_be_understood_says_where(
     Path("pmbench.toml").write_bytes(text.encode("latin-1"))
     with pytest.raises(ConfigError, match=r"pmbench\.toml") as refused:
         settings()
+    assert "Zyzzyva" not in str(refused.value)
     assert says in str(refused.value) and "\n" not in str(refused.value)

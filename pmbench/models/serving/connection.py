@@ -30,6 +30,12 @@ CONNECT_SECONDS = 30.0
 _LARGE = 1 << 20
 """Bytes of a body from which aiohttp wants it as a file."""
 
+PROXIES = tuple(
+    name
+    for words in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
+    for name in (words, words.lower())
+)
+
 _SEALING = threading.Lock()
 
 

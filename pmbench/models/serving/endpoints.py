@@ -81,6 +81,9 @@ def origin(url: str) -> str:
     except ValueError:
         return ""
     scheme, host = parts.scheme.lower(), (parts.hostname or "").rstrip(".")
+    after = parts.netloc.rpartition("]")[2]
+    if "[" in parts.netloc and after and not after.startswith(":"):
+        return ""  # [::1].elsewhere: some would go to one, some to the other
     if scheme not in _PORTS or not host or parts.username is not None or parts.password is not None:
         return ""
     shown = f"[{host}]" if ":" in host else host

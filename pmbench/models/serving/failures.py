@@ -204,6 +204,8 @@ def decoded(content: bytes) -> dict[str, Any]:
     """
     try:
         value = msgspec.json.decode(content)
+    except RecursionError:
+        value = None
     except (msgspec.DecodeError, UnicodeDecodeError):
         value = _leniently(content)
     if not isinstance(value, dict):

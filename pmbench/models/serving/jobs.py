@@ -105,9 +105,10 @@ class JobRecord(msgspec.Struct, kw_only=True):
 
     Attributes:
         tag: of pmbench's own making, unique.
-        account: digest of server and key.
+        account: the server.
         job: the server's id; empty while that is not known.
         keys: what its requests were submitted under: keys of the completion store.
+        most: US dollars that they can cost together, where a budget asked for it.
         submitted_at: ISO 8601, UTC.
         collected: whether its answers lie in `<job>.jsonl` beside this file.
         lost: whether no such job is known to the server: its requests are submitted anew.
@@ -117,6 +118,7 @@ class JobRecord(msgspec.Struct, kw_only=True):
     account: str
     job: str = ""
     keys: list[str] = []
+    most: float = 0.0
     submitted_at: str = ""
     collected: bool = False
     lost: bool = False
@@ -124,7 +126,18 @@ class JobRecord(msgspec.Struct, kw_only=True):
     @property
     def since(self) -> float:
         """When it was submitted, in seconds since 1970, with a minute for clocks that differ."""
-        return datetime.fromisoformat(self.submitted_at).timestamp() - 60.0
+        try:
+            return datetime.fromisoformat(self.submitted_at).timestamp() - 60.0
+        except ValueError:
+            return 0.0
+
+
+def readable(row: bytes) -> Any:
+    """A line of results as it decodes; None for one that is broken."""
+    try:
+        return msgspec.json.decode(row)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
 
 
 def now() -> str:
@@ -141,6 +154,10 @@ class JobFolder:
     def records(self) -> list[JobRecord]:
         """Every job, as its last line says."""
         return list({record.tag: record for record in _lines(self.path / JOBS, JobRecord)}.values())
+
+    def under_way(self) -> int:
+        """How many requests are part of jobs whose answers are not here yet."""
+        return sum(len(record.keys) for record in self.records() if not (record.collected or record.lost))
 
     def write(self, record: JobRecord) -> None:
         """Add a line; it is on disk when this returns."""

@@ -39,11 +39,10 @@ def is_sendable(key: str) -> bool:
 def _from_keyring(name: str) -> str:
     if importlib.util.find_spec("keyring") is None:
         return ""
-    import keyring
-    import keyring.errors
-
     try:
+        import keyring
+
         return (keyring.get_password(SERVICE, name) or "").strip()
-    except (keyring.errors.KeyringError, OSError, RuntimeError):
-        # No keyring runs here, or it stays locked: the same as having no key.
+    except Exception:  # noqa: BLE001 - a backend of anybody's may raise anything
+        # No keyring runs here, it is set up wrongly, or it stays locked: the same as having no key.
         return ""

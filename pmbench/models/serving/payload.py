@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+LONGEST_NAME = 120
+
 
 def mapping(value: object) -> Mapping[str, Any]:
     """The value if it is an object, else an empty one."""
@@ -29,4 +31,10 @@ def count(value: object) -> int:
 
 def named(**identifiers: object) -> dict[str, str]:
     """Those of the identifiers that are texts."""
-    return {name: value for name, value in identifiers.items() if isinstance(value, str) and value}
+    shown = {name: _plain(value) for name, value in identifiers.items() if isinstance(value, str)}
+    return {name: value for name, value in shown.items() if value}
+
+
+def _plain(name: str) -> str:
+    """A name as a line of a file or a terminal can hold it: a server may send anything."""
+    return "".join(character for character in name if character.isprintable())[:LONGEST_NAME]

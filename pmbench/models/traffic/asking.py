@@ -97,8 +97,10 @@ class Asker:
     def submit_to(self, folder: JobFolder, *, again: bool = False) -> None:
         """Make every request from now on part of a job of the backend's batch API."""
         if self.backend.jobs is not None:
-            account = self.backend.account()
-            self._desk = BatchDesk(self.name, self.backend.jobs, account, folder, again=again)
+            # Not the key: whoever renews it still wants the answers.
+            server = self.backend.endpoint.origin if self.backend.endpoint else self.backend.name
+            jobs, budget = self.backend.jobs, self._budget
+            self._desk = BatchDesk(self.name, jobs, server, folder, budget=budget, again=again)
 
     async def chat(self, request: Request, flight: Flight[Any]) -> Completion:
         """A completion that holds an answer; an empty one that ended by itself is asked for once more."""
@@ -251,14 +253,15 @@ class Asker:
 
     async def _of_job(self, desk: BatchDesk, request: Request, flight: Flight[Any]) -> Any:
         """The answer of a job; a request that is new to the desk counts towards the budget."""
+        most = self._most_it_can_cost(request)
         if not await desk.knows(flight.key):
-            self._budget.take_now(self._most_it_can_cost(request))
+            self._budget.take_now(most)
             self.requests += 1
-        return await desk.ask(flight.key, request)
+        return await desk.ask(flight.key, request, most or 0.0)
 
     def _turn(self, request: Request) -> AbstractAsyncContextManager[None]:
         if self._lane is not None:
-            return self._lane.place(_tokens(request))
+            return self._lane.place(float(_prompt_tokens(request) + self.backend.answer_tokens(request)))
         return self._gate.turn(_prompt(request) if self._ordered else "")
 
     def _cost(self, usage: Usage, cost: float | None) -> float | None:
@@ -271,7 +274,7 @@ class Asker:
     def _most_it_can_cost(self, request: Request) -> float | None:
         if self.backend.price is None or self._budget.max_cost is None:
             return None
-        most = Usage(_prompt_tokens(request), request.max_tokens)
+        most = Usage(_prompt_tokens(request), self.backend.answer_tokens(request))
         return dollars(self.backend.price, most, batch=self._desk is not None)
 
 
@@ -282,8 +285,3 @@ def _prompt(request: Request) -> str:
 def _prompt_tokens(request: Request) -> int:
     size = sum(len(message["content"].encode(errors="replace")) + 12 for message in request.messages)
     return size // CHARACTERS_A_TOKEN
-
-
-def _tokens(request: Request) -> float:
-    """Tokens that servers count towards a rate before they have answered: the prompt and the answer's limit."""
-    return float(_prompt_tokens(request) + request.max_tokens)

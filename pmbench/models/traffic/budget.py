@@ -65,6 +65,10 @@ class Budget:
             self._aside.append(most or 0.0)
         self.requests += 1
 
+    def end(self) -> None:
+        """Let nothing more be sent."""
+        self.max_requests = 0
+
     def _fits(self, most: float | None) -> bool:
         under_way = math.fsum(self._aside)
         return self.max_cost is None or self.cost + under_way + (most or 0.0) <= self.max_cost + 1e-12

@@ -46,10 +46,15 @@ class Flight(Generic[A]):
 
 
 class Flights:
-    """The requests under way of one model, by key."""
+    """The requests under way of one model, by key.
+
+    Attributes:
+        landing: whether requests that nobody waits for any more are let come to their end all the same.
+    """
 
     def __init__(self) -> None:
         self._by_key: dict[str, Flight[Any]] = {}
+        self.landing = False
 
     def board(self, key: str, fly: Callable[[Flight[A]], Coroutine[Any, Any, A]]) -> tuple[Flight[A], bool]:
         """The flight of that key, and whether it had left already; `fly` starts it if there is none."""
@@ -69,7 +74,7 @@ class Flights:
         try:
             answer = await asyncio.shield(flight.task)
         except asyncio.CancelledError:
-            if flight.waiters == 1:
+            if flight.waiters == 1 and not self.landing:
                 self._land(key, flight)  # nobody may join a request that is being given up
                 flight.task.cancel()
             raise

@@ -108,6 +108,10 @@ class Anthropic(Served):
             "temperature": "sent" if self.manner.samples else "not sent",
         }
 
+    def answer_tokens(self, request: Request) -> int:
+        """Most tokens that an answer can have, its thinking included."""
+        return request.max_tokens + self.manner.room
+
     async def open(self) -> None:
         """Make the library's client; nothing is connected yet."""
         if self._client is not None:

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from pmbench.core.model import Choice, Completion
 from pmbench.models.backend import Request
-from pmbench.models.serving import failures
-from pmbench.models.serving.jobs import Job, Jobs, Line
+from pmbench.models.serving import failures, payload
+from pmbench.models.serving.jobs import Job, Jobs, Line, readable
 
 if TYPE_CHECKING:
     from pmbench.models.backends.anthropic.backend import Anthropic
@@ -72,7 +70,7 @@ class AnthropicJobs(Jobs):
         answer = await self._backend.asked(self._backend.client.get(path, cast_to=httpx2.Response))
         for row in answer.content.splitlines():
             if row.strip():
-                yield _line(msgspec.json.decode(row))
+                yield _line(payload.mapping(readable(row)))
 
     async def forget(self, job: str) -> None:
         """See `Jobs.forget`."""
@@ -98,7 +96,7 @@ def _job(found: Any) -> Job:
 
 
 def _line(told: Mapping[str, Any]) -> Line:
-    key, result = str(told.get("custom_id")), told.get("result") or {}
+    key, result = str(told.get("custom_id")), payload.mapping(told.get("result"))
     kind = str(result.get("type"))
     if kind == "succeeded":
         return Line(key, 200, result.get("message"))

@@ -105,6 +105,10 @@ class Google(Served):
         """The options that can change an answer."""
         return {"thinking": self._options.thinking, "api_version": self._options.api_version}
 
+    def answer_tokens(self, request: Request) -> int:
+        """Most tokens that an answer can have, its thinking included."""
+        return request.max_tokens + self.manner.room
+
     async def open(self) -> None:
         """Make the library's client; nothing is connected yet."""
         if self._client is not None:
@@ -113,11 +117,12 @@ class Google(Served):
 
         await self.reach()
         key = self.secret()
-        with connection.environment_without("GOOGLE_", "GEMINI_"):
+        self._session = connection.session(self.endpoint, self.parallel)
+        # The library also sets up a transport of its own, which is not used, by what it finds there.
+        with connection.environment_without("GOOGLE_", "GEMINI_", "SSL", *connection.PROXIES):
             from google import genai
             from google.genai import types
 
-            self._session = connection.session(self.endpoint, self.parallel)
             self._client = genai.Client(
                 vertexai=False,
                 api_key=key,

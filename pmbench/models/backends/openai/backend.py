@@ -159,6 +159,10 @@ class OpenAI(Served):
             "thinking": option.thinking,
         }
 
+    def answer_tokens(self, request: Request) -> int:
+        """Most tokens that an answer can have, its thinking included."""
+        return request.max_tokens + self.manner.room
+
     async def open(self) -> None:
         """Make the library's client; nothing is connected yet."""
         if self._client is not None:

@@ -11,8 +11,8 @@ import msgspec
 from pmbench.core.errors import ModelUnavailable
 from pmbench.core.model import Choice, Completion
 from pmbench.models.backend import Request
-from pmbench.models.serving import failures
-from pmbench.models.serving.jobs import Job, Jobs, Line
+from pmbench.models.serving import failures, payload
+from pmbench.models.serving.jobs import Job, Jobs, Line, readable
 
 if TYPE_CHECKING:
     from pmbench.models.backends.openai.backend import OpenAI
@@ -141,10 +141,11 @@ def _lines(content: bytes) -> Iterator[Line]:
     for row in content.splitlines():
         if not row.strip():
             continue
-        told = msgspec.json.decode(row)
-        answer = told.get("response") or {}
+        # Of a line that cannot be read nobody knows whose it is; it counts as a line, and its request is asked again.
+        told = payload.mapping(readable(row))
+        answer = payload.mapping(told.get("response"))
         body = answer.get("body", told.get("error"))
-        yield Line(str(told.get("custom_id")), int(answer.get("status_code") or 0), body)
+        yield Line(str(told.get("custom_id")), payload.count(answer.get("status_code")), body)
 
 
 def _failure(line: Line, backend: OpenAI) -> failures.Failure:
