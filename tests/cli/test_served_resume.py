@@ -152,3 +152,20 @@ def test_the_second_of_two_models_at_one_server_goes_on_where_it_was(served: Ser
     stats = served.server.stats()
     assert stats["answered_again"] == lost and stats["distinct"] == 2 * REQUESTS
     assert stats["most_in_flight"] <= IN_FLIGHT
+
+
+def test_ctrl_c_lets_what_was_sent_come_to_its_end(served: Served, plugged: Path) -> None:
+    """What a server works on is paid for: it is stored, and the same command does not ask for it again."""
+    served.server.control(latency=1500, answers={"of": GREETING})
+    process = started(served, plugged)
+    while served.server.stats(log=False)["requests"] < 16:
+        assert process.poll() is None
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(60) == 130
+    sent = served.server.stats(log=False)["requests"]
+    assert stored(served) == sent
+    served.server.control(answers={"of": GREETING})
+    done = served.run()
+    assert done.returncode == 0, done.stderr
+    assert served.server.stats()["answered_again"] == 0

@@ -356,7 +356,7 @@ def test_a_name_that_moved_is_not_followed(llm_server, monkeypatch):
         finally:
             await backend.close()
 
-    with pytest.raises(ModelUnavailable, match="stands for another address now|nothing listens at"):
+    with pytest.raises(ModelUnavailable, match=r"stands for another address now|nothing listens at"):
         asyncio.run(whole())
     assert llm_server.stats()["connections"] == 0
 
