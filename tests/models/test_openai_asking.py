@@ -150,7 +150,7 @@ def test_what_it_offers_and_can_do(spec, offers, lacks):
     assert ("batch-api" in model.features) == (own and "embed" not in offers)
 
 
-def test_what_is_not_claimed_is_refused_when_it_is_asked_for():
+def test_what_is_not_claimed_is_refused_when_it_is_asked_for(llm_server):
     for more in ({"temperature": 0.5}, {"stop": ("END",)}):
         with pytest.raises(RequestFailed, match="unsupported"):
             made("openai:o4-mini").body(asked(**more))
@@ -164,7 +164,7 @@ def test_what_is_not_claimed_is_refused_when_it_is_asked_for():
         lambda m: m.reward(asked()),
     ):
         with pytest.raises(RequestFailed, match="unsupported"):
-            run(f"openai:m?{HERE}&logprobs=off", do)
+            run(f"openai:m?base_url={llm_server.v1}&logprobs=off", do)
     with pytest.raises(RequestFailed, match="closed"):
         asyncio.run(made(f"openai:m?{HERE}").chat(asked()))
 
