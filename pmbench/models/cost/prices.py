@@ -11,15 +11,17 @@ import datetime
 import functools
 import importlib.metadata
 import importlib.util
+import os
 import re
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from pmbench.core.model import Usage
 from pmbench.models.backend import Price
-from pmbench.models.settings import FILE, OwnPrice, settings
+from pmbench.models.settings import FILE, VARIABLE, OwnPrice, settings
 
 if TYPE_CHECKING:
     from genai_prices.types import ModelInfo, ModelPrice
@@ -122,7 +124,7 @@ def per_million(price: Price, *, batch: bool = False) -> PerMillion | None:
     Raises:
         ConfigError: `pmbench.toml` cannot be understood.
     """
-    prices = settings().prices
+    prices = _own_prices(Path.cwd(), os.environ.get(VARIABLE), int(time.monotonic()))
     for key in _keys(price):
         own = prices.get(key)
         if own is not None:
@@ -157,6 +159,12 @@ def _keys(price: Price) -> list[str]:
     """Under which names a price of one's own is looked for: those of specifications, `backend:model`."""
     backends = _SPOKEN if "://" in price.provider else (price.provider,)
     return [f"{backend}:{price.model}" for backend in backends]
+
+
+@functools.lru_cache(maxsize=4)
+def _own_prices(_here: Path, _named: str | None, _second: int) -> dict[str, OwnPrice]:
+    """The user's own prices, looked for once a second: every answer asks, and looking for a file takes its time."""
+    return settings().prices
 
 
 @functools.lru_cache(maxsize=64)
