@@ -112,6 +112,7 @@ class _Silent:
     def __init__(self, model: FacadeModel) -> None:
         self.name, self.offers, self._sampling = model.name, model.offers, model.sampling
         self._in_words = "choose" not in model.backend.offers
+        self._backend = model.backend
         self.first: tuple[Sequence[Message], int] | None = None
 
     async def chat(
@@ -138,7 +139,10 @@ class _Silent:
 
     def _keep(self, messages: Sequence[Message], answer: int) -> NoReturn:
         if self.first is None:
-            self.first = [message.copy() for message in messages], answer
+            asked = tuple(message.copy() for message in messages)
+            # A model that thinks has room for it beside the answer, and it is paid for as the answer is.
+            most = self._backend.answer_tokens(Request(asked, max_tokens=answer)) if answer else 0
+            self.first = asked, most
         raise RequestFailed("not-asked")
 
 
