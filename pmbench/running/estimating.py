@@ -19,6 +19,7 @@ from pmbench.core.errors import RequestFailed
 from pmbench.core.instance import Instance
 from pmbench.core.model import Choice, Completion, Message, Usage
 from pmbench.core.task import StrategyContext
+from pmbench.models.backend import Request
 from pmbench.models.cost.prices import dollars, why_unknown
 from pmbench.models.cost.tokens import TokenCounter, counter
 from pmbench.models.facade import CHOICE_TOKENS
