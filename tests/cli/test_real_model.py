@@ -112,7 +112,13 @@ def test_a_real_model_as_judge_scores_or_says_that_it_could_not(tmp_path: Path) 
 
 
 def test_everything_works_with_the_network_cut(tmp_path: Path) -> None:
-    cut = ("unshare", "--net", "--map-root-user")
+    # Nothing but this machine itself: the loopback device is there, as it is on every machine without a network.
+    up = (
+        "import fcntl, os, socket, struct, sys\n"
+        "fcntl.ioctl(socket.socket(), 0x8914, struct.pack('16sh', b'lo', 0x41))\n"  # SIOCSIFFLAGS: up, running
+        "os.execvp(sys.argv[1], sys.argv[1:])"
+    )
+    cut = ("unshare", "--net", "--map-root-user", sys.executable, "-c", up)
     if not shutil.which("unshare") or subprocess.run([*cut, "true"], capture_output=True).returncode:
         pytest.skip("this system does not let a process leave the network")
     done = pmbench(tmp_path, *RUN[:-4], "-n", "2", "--max-tokens", "8", before=cut)
