@@ -212,7 +212,7 @@ def test_a_limit_of_dollars_is_not_exceeded_and_a_higher_one_goes_on(served: Ser
     assert 0 < found["usage"]["model"]["cost"] <= 0.02
     assert found["counts"]["failed"] == 0 and 15 <= found["counts"]["scored"] < 60
     told = " ".join(done.stdout.split())
-    assert "the next request could exceed --max-cost 0.02" in told
+    assert "of --max-cost 0.02, and the next request could cost up to $" in told
     assert "To go on, give the command again with a higher --max-cost." in told
     more = served.run("--max-cost", "1")
     assert more.returncode == 0, more.stdout
