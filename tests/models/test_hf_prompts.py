@@ -93,7 +93,12 @@ PIECES = st.lists(
 @given(st.lists(PIECES.map("".join), min_size=1, max_size=3), PIECES.map("".join))
 def test_no_text_whatever_brings_a_control_token(speech: Speech, texts: list[str], system: str) -> None:
     messages = conversation(*texts, system=system)
-    ids = speech.prompt(messages)
+    try:
+        ids = speech.prompt(messages)
+    except RequestFailed as refused:
+        # What cannot be told apart is refused, never guessed at.
+        assert refused.kind == "invalid"
+        return
     control = [token for token in ids.tolist() if token in speech._control_ids]
     turns = len(messages) + (not system)
     start, end = speech.tokenizer.convert_tokens_to_ids(["<|im_start|>", "<|im_end|>"])
