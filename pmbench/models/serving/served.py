@@ -125,9 +125,18 @@ class Served(Backend):
         """A digest of server and key: requests that share both share their rate limits."""
         return digest({"origin": origin(self.url), "key": keys.find_key(self._key_names())})
 
+    @property
+    def room(self) -> int:
+        """Tokens that thinking may take beside those of the answer."""
+        return 0
+
+    def answer_tokens(self, request: Request) -> int:
+        """Most tokens that an answer can have, its thinking included."""
+        return request.max_tokens + self.room
+
     def seconds(self, request: Request) -> float:
-        """Seconds that one attempt may take."""
-        return self._served.timeout or LEAST_SECONDS + request.max_tokens / TOKENS_A_SECOND
+        """Seconds that one attempt may take, its thinking included."""
+        return self._served.timeout or LEAST_SECONDS + self.answer_tokens(request) / TOKENS_A_SECOND
 
     def secret(self) -> str:
         """The key. A server that is not the vendor's is never sent the vendor's key unless it was named.

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
-import msgspec
-
 from pmbench.core.errors import ConfigError, RequestFailed
 from pmbench.core.model import Completion
 from pmbench.models.backend import BackendOptions, Price, Request
@@ -95,11 +93,6 @@ class Anthropic(Served):
         """The server's root: what is typed may end with `/v1`, as other servers' addresses do."""
         return super().url.rstrip("/").removesuffix("/v1")
 
-    def seconds(self, request: Request) -> float:
-        """Seconds that one attempt may take, its thinking included."""
-        room = request.max_tokens + self.manner.room
-        return super().seconds(msgspec.structs.replace(request, max_tokens=room))
-
     def decides(self) -> Mapping[str, str]:
         """The options that can change an answer."""
         return {
@@ -108,9 +101,10 @@ class Anthropic(Served):
             "temperature": "sent" if self.manner.samples else "not sent",
         }
 
-    def answer_tokens(self, request: Request) -> int:
-        """Most tokens that an answer can have, its thinking included."""
-        return request.max_tokens + self.manner.room
+    @property
+    def room(self) -> int:
+        """Tokens that thinking may take beside those of the answer."""
+        return self.manner.room
 
     async def open(self) -> None:
         """Make the library's client; nothing is connected yet."""

@@ -6,8 +6,6 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-import msgspec
-
 from pmbench.core.errors import MissingExtra, RequestFailed
 from pmbench.core.model import Choice, Completion
 from pmbench.models.backend import BackendOptions, Price, Request
@@ -96,18 +94,14 @@ class Google(Served):
         except ModuleNotFoundError:
             return MissingExtra(f"the backend {self.name!r}", "google", "google.genai")
 
-    def seconds(self, request: Request) -> float:
-        """Seconds that one attempt may take, its thinking included."""
-        room = request.max_tokens + self.manner.room
-        return super().seconds(msgspec.structs.replace(request, max_tokens=room))
-
     def decides(self) -> Mapping[str, str]:
         """The options that can change an answer."""
         return {"thinking": self._options.thinking, "api_version": self._options.api_version}
 
-    def answer_tokens(self, request: Request) -> int:
-        """Most tokens that an answer can have, its thinking included."""
-        return request.max_tokens + self.manner.room
+    @property
+    def room(self) -> int:
+        """Tokens that thinking may take beside those of the answer."""
+        return self.manner.room
 
     async def open(self) -> None:
         """Make the library's client; nothing is connected yet."""

@@ -11,8 +11,6 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-import msgspec
-
 from pmbench.core.errors import ConfigError, RequestFailed
 from pmbench.core.model import Choice, Completion
 from pmbench.models.backend import BackendOptions, Price, Request
@@ -143,11 +141,6 @@ class OpenAI(Served):
         """Whether the server is the vendor's own: OpenAI's, of any region, or one of Azure's names."""
         return (_AZURE if self._options.azure else _OPENAI).fullmatch(origin(self.url)) is not None
 
-    def seconds(self, request: Request) -> float:
-        """Seconds that one attempt may take, its reasoning included."""
-        limit = request.max_tokens + self.manner.room
-        return super().seconds(msgspec.structs.replace(request, max_tokens=limit))
-
     def decides(self) -> Mapping[str, str]:
         """The options that can change an answer."""
         option = self._options
@@ -159,9 +152,10 @@ class OpenAI(Served):
             "thinking": option.thinking,
         }
 
-    def answer_tokens(self, request: Request) -> int:
-        """Most tokens that an answer can have, its thinking included."""
-        return request.max_tokens + self.manner.room
+    @property
+    def room(self) -> int:
+        """Tokens that thinking may take beside those of the answer."""
+        return self.manner.room
 
     async def open(self) -> None:
         """Make the library's client; nothing is connected yet."""
