@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from pmbench.core.errors import MissingExtra, RequestFailed
+from pmbench.core.errors import RequestFailed
 from pmbench.core.model import Choice, Completion
 from pmbench.models.backend import BackendOptions, Price, Request
 from pmbench.models.backends.google import wire
@@ -86,13 +86,6 @@ class Google(Served):
         self.offers = frozenset({"chat", "choose"} if by_logprobs else {"chat"})
         features = {"temperature", "seed", "stop", "schema", "thinking"}
         self.features = frozenset(features | {"logprobs"} if by_logprobs else features)
-
-    def missing_extra(self) -> MissingExtra | None:
-        """The error for the first module that is not installed. `google` itself may be there for others' sake."""
-        try:
-            return super().missing_extra()
-        except ModuleNotFoundError:
-            return MissingExtra(f"the backend {self.name!r}", "google", "google.genai")
 
     def decides(self) -> Mapping[str, str]:
         """The options that can change an answer."""
