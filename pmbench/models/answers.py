@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from pmbench.core.blank import says_nothing
 from pmbench.core.errors import RequestFailed
 from pmbench.core.model import Choice, Completion
 
@@ -44,14 +45,14 @@ def accept(completion: Completion) -> Completion:
     if completion.finish == "error":
         raise RequestFailed("error", "the server sent an error in place of an answer", retryable=True)
     completion = separate_thinking(completion)
-    if completion.finish == "length" and not completion.text.strip():
+    if completion.finish == "length" and says_nothing(completion.text):
         raise RequestFailed("cut-off", "the token limit came before any text of the answer")
     return completion
 
 
 def is_blank(completion: Completion) -> bool:
     """Whether a model ended by itself without having said anything: meant so, or a fault of the server."""
-    return completion.finish == "stop" and not completion.text.strip()
+    return completion.finish == "stop" and says_nothing(completion.text)
 
 
 def valid_choice(choice: Choice, options: Sequence[str]) -> Choice:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from pmbench.core.blank import says_nothing
 from pmbench.core.instance import Instance
 from pmbench.core.metric import Metric
 from pmbench.core.model import Usage
@@ -177,7 +178,7 @@ def _count(
         pending=asked - len(failed) - len(scored),
         refused=sum(record.finish == "refused" for record in ok),
         truncated=sum(record.finish == "length" for record in ok),
-        empty=sum(not record.text.strip() and not record.data for record in ok),
+        empty=sum(says_nothing(record.text) and not record.data for record in ok),
         failures=dict(Counter([r.failure for r in failed] + [r.failure for r in missing]).most_common()),
     )
 

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from pmbench.core.blank import says_nothing
 from pmbench.core.errors import StorageError, UserError
 from pmbench.core.instance import Instance, Response, Score
 from pmbench.core.registry import load_task
@@ -127,7 +128,7 @@ def instance_values(run: StoredRun) -> list[tuple[str, float | None, str]]:
         good = score is not None and score.status == "ok"
         value = ScoreColumns([score]).value(primary) if score and good else math.nan
         odd = response.failure or (response.finish if response.finish != "stop" else "")
-        if response.status == "ok" and not response.text.strip() and not response.data:
+        if response.status == "ok" and says_nothing(response.text) and not response.data:
             odd = ", ".join(filter(None, (odd, "empty")))
         if response.status == "ok" and score is None:
             odd = "not scored yet"

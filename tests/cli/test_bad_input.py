@@ -144,8 +144,16 @@ def test_wrong_columns_are_listed_and_can_be_named(pmbench, tmp_path: Path) -> N
 @pytest.mark.model
 @pytest.mark.parametrize(
     "draft",
-    ["", " \n ", "👍 😀", "Rest the knee. " * 17_000, "\u202e\x00\x1b[31mred", "{{ message }} {% raw %} ]]>"],
-    ids=["empty", "blank", "emoji", "51,000 words", "control characters", "template-like"],
+    [
+        "",
+        " \n ",
+        "👍 😀",
+        "Rest the knee. " * 17_000,
+        "\u200b\u2060\ufeff",
+        "\u202e\x00\x1b[31mred",
+        "{{ message }} {% raw %} ]]>",
+    ],
+    ids=["empty", "blank", "emoji", "51,000 words", "zero width", "control characters", "template-like"],
 )
 def test_a_strange_draft_is_scored_and_counted(pmbench, tmp_path: Path, draft: str) -> None:
     write_rows(tmp_path / "mine.jsonl", {"draft": draft}, {"id": "2"})
@@ -153,7 +161,7 @@ def test_a_strange_draft_is_scored_and_counted(pmbench, tmp_path: Path, draft: s
     assert done.returncode == 0, done.stderr
     results = json.loads((tmp_path / "out.json").read_text())
     assert results["status"] == "complete" and results["counts"]["scored"] == 2
-    assert results["counts"]["empty"] == int(not draft.strip())
+    assert results["counts"]["empty"] == int(not draft.strip("\u200b\u2060\ufeff \n"))
     assert "\x1b[31m" not in done.stdout + done.stderr
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from pmbench.core.errors import RequestFailed
 from pmbench.core.model import Completion
-from pmbench.models.answers import accept, choice_from, separate_thinking
+from pmbench.models.answers import accept, choice_from, is_blank, separate_thinking
 
 
 @pytest.mark.parametrize(
@@ -33,11 +33,23 @@ def test_thinking_joins_what_the_server_set_apart_already() -> None:
     assert separate_thinking(Completion("<think>b</think>c", reasoning="a")).reasoning == "a\nb"
 
 
+@pytest.mark.parametrize("text", ["", " \n", "\u200b", "\u2060\ufeff\u200e", "\x00\x7f"])
+def test_what_nobody_can_see_is_no_text(text: str) -> None:
+    assert is_blank(Completion(text))
+    with pytest.raises(RequestFailed, match="cut-off"):
+        accept(Completion(text, "length"))
+
+
+@pytest.mark.parametrize("text", [".", "\u200bno", "\N{THUMBS UP SIGN}\ufe0f", "\ue000"])
+def test_what_can_be_seen_is_a_text(text: str) -> None:
+    assert not is_blank(Completion(text))
+
+
 @settings(deadline=None)
 @given(st.text().filter(lambda text: "think>" not in text), st.sampled_from(["stop", "length", "refused"]))
 def test_a_text_without_thinking_is_left_as_it_is(text: str, finish: str) -> None:
     completion = Completion(text, finish)  # type: ignore[arg-type]
-    if text.strip() or finish != "length":
+    if not is_blank(Completion(text)) or finish != "length":
         assert accept(completion) == completion
 
 

@@ -15,7 +15,7 @@ import httpx2
 import pytest
 from http_probe import probing
 
-from pmbench.core.errors import ModelUnavailable
+from pmbench.core.errors import ModelUnavailable, RequestFailed
 from pmbench.models.serving import connection, endpoints, failures
 from pmbench.models.serving.endpoints import Endpoint, look_up
 
@@ -148,6 +148,25 @@ def test_large_bodies_go_out_whole():
             return probe.requests[0][1] == content
 
     assert asyncio.run(whole())
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_an_answer_that_does_not_end_is_not_read_to_its_end(monkeypatch, packed):
+    monkeypatch.setattr(connection, "LONGEST_ANSWER", 100_000)
+
+    async def whole(method, size):
+        async with probing(answer=b"0" * size, packed=packed) as probe:
+            async with connection.client(look_up(probe.url), 1) as client:
+                answers = [
+                    await client.send(client.build_request(method, probe.url))
+                    for _ in range(2)  # the one connection can be used again
+                ]
+            return [len(answer.content) for answer in answers]
+
+    assert asyncio.run(whole("POST", 100_000)) == [100_000] * 2
+    assert asyncio.run(whole("GET", 100_001)) == [100_001] * 2, "files of batch jobs are larger"
+    with pytest.raises(RequestFailed, match="too-large"):
+        asyncio.run(whole("POST", 100_001))
 
 
 def test_time_limits_of_the_caller_are_kept(llm_server):

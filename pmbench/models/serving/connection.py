@@ -21,7 +21,7 @@ import aiohttp
 import httpx2
 from yarl import URL
 
-from pmbench.core.errors import ModelUnavailable
+from pmbench.core.errors import ModelUnavailable, RequestFailed
 from pmbench.models.serving.endpoints import Endpoint, origin
 
 CONNECT_SECONDS = 30.0
@@ -37,6 +37,9 @@ PROXIES = tuple(
 )
 
 _SEALING = threading.Lock()
+
+LONGEST_ANSWER, LONGEST_FILE = 64 << 20, 4 << 30
+"""Bytes of the answer to a request, and of a file that is fetched (the answers of a batch job), unpacked."""
 
 
 class AddressRefused(OSError):
@@ -63,6 +66,7 @@ def session(endpoint: Endpoint, connections: int) -> aiohttp.ClientSession:
         cookie_jar=aiohttp.DummyCookieJar(),
         timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS),
         middlewares=(_Only(endpoint),),
+        response_class=_Bounded,
     )
 
 
@@ -116,6 +120,32 @@ def refusal(error: BaseException) -> ModelUnavailable | None:
             remedy="Run the same command again: the address is then checked anew",
         )
     return None
+
+
+class _Bounded(aiohttp.ClientResponse):
+    """An answer that is not read further than any answer goes: a server at fault must not fill the memory."""
+
+    async def read(self) -> bytes:
+        """The body.
+
+        Raises:
+            RequestFailed: `too-large`.
+        """
+        if self._body is None:
+            most = LONGEST_FILE if self.method == "GET" else LONGEST_ANSWER
+            pieces: list[bytes] = []
+            size = 0
+            try:
+                while piece := await self.content.readany():
+                    pieces.append(piece)
+                    size += len(piece)
+                    if size > most:
+                        raise RequestFailed("too-large", f"an answer of more than {most >> 20} MB")
+            except BaseException:
+                self.close()
+                raise
+            self._body = b"".join(pieces)
+        return await super().read()
 
 
 class _Only:

@@ -6,8 +6,11 @@ once, when a run is planned, and a connection is made to no address that was not
 
 from __future__ import annotations
 
+import functools
 import ipaddress
+import re
 import socket
+import unicodedata
 from collections.abc import Iterable
 from typing import Literal
 from urllib.parse import urlsplit
@@ -15,6 +18,9 @@ from urllib.parse import urlsplit
 import msgspec
 
 Standing = Literal["loopback", "trusted", "remote"]
+
+_NUMBER = re.compile(r"0x[0-9a-f]*|\d+", re.IGNORECASE | re.ASCII)
+_LABEL = re.compile(r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?", re.IGNORECASE | re.ASCII)
 
 _PORTS = {"http": 80, "https": 443}
 
@@ -73,6 +79,7 @@ def look_up(url: str, trusted: Iterable[str] = ()) -> Endpoint:
     return Endpoint(plain, named, "remote")
 
 
+@functools.lru_cache(256)
 def origin(url: str) -> str:
     """Scheme, host and port of a URL in one spelling; empty if it is none of http or https."""
     try:
@@ -84,10 +91,43 @@ def origin(url: str) -> str:
     after = parts.netloc.rpartition("]")[2]
     if "[" in parts.netloc and after and not after.startswith(":"):
         return ""  # [::1].elsewhere: some would go to one, some to the other
-    if scheme not in _PORTS or not host or parts.username is not None or parts.password is not None:
+    if (
+        scheme not in _PORTS
+        or not _is_host(host)
+        or port == 0
+        or parts.username is not None
+        or parts.password is not None
+    ):
         return ""
     shown = f"[{host}]" if ":" in host else host
     return f"{scheme}://{shown}:{port or _PORTS[scheme]}"
+
+
+def _is_host(host: str) -> bool:
+    """Whether a host is a name, or an address in its usual digits.
+
+    Not `127.1`, `0x7f.1` or full-width digits: resolvers take them for addresses and clients for names, or the
+    other way round.
+    """
+    if ":" in host:
+        return "[" not in host and _is_address(host.partition("%")[0])
+    if unicodedata.normalize("NFKC", host) != host:
+        return False
+    try:
+        labels = host.encode("idna").decode().split(".")
+    except UnicodeError:
+        return False
+    if _NUMBER.fullmatch(labels[-1]):
+        return _is_address(host)
+    return all(map(_LABEL.fullmatch, labels))
+
+
+def _is_address(text: str) -> bool:
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _addresses(host: str, port: int) -> frozenset[str]:

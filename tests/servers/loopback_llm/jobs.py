@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 
 from .wire import Json
 
@@ -29,6 +30,7 @@ class Job:
         polls_left: how often it still answers that it is in progress.
         ends: how it ends; see `plan.BatchJobs`.
         ended: the vendor's description of the ended job, kept once made.
+        created: when it was submitted.
     """
 
     identifier: str
@@ -38,6 +40,7 @@ class Job:
     polls_left: int
     ends: str
     ended: Json | None = None
+    created: datetime = field(default_factory=lambda: datetime.now(UTC))
 
     def poll(self) -> bool:
         """Counts a question for its state; whether it has ended."""
@@ -59,6 +62,12 @@ class JobStore:
         """An id that was not given before."""
         self._made += 1
         return f"{prefix}{self._made:06d}"
+
+    def page(self, limit: int, after: str | None) -> tuple[list[Job], bool]:
+        """Jobs, the newest first, after one of an id; whether there are more."""
+        newest = list(self.jobs.values())[::-1]
+        begin = 1 + next((n for n, job in enumerate(newest) if job.identifier == after), -1)
+        return newest[begin : begin + limit], begin + limit < len(newest)
 
     def keep_file(self, name: str, purpose: str, content: bytes) -> StoredFile:
         """Stores a file under a new id."""

@@ -6,6 +6,7 @@ processor time of a request (`client.post(…, cast_to=Response)`).
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
@@ -114,16 +115,19 @@ class Anthropic(Served):
 
         await self.reach()
         key, library = self.secret(), wire.library()
-        thin = connection.client(self.endpoint, self.parallel)
-        with connection.environment_without("ANTHROPIC_"):
-            self._client = library.AsyncAnthropic(
-                api_key=key,
-                base_url=self.endpoint.url,
-                http_client=thin,
-                max_retries=0,
-                timeout=None,
-                open_telemetry=False,
-            )
+        async with contextlib.AsyncExitStack() as undone:
+            thin = connection.client(self.endpoint, self.parallel)
+            undone.push_async_callback(thin.aclose)
+            with connection.environment_without("ANTHROPIC_"):
+                self._client = library.AsyncAnthropic(
+                    api_key=key,
+                    base_url=self.endpoint.url,
+                    http_client=thin,
+                    max_retries=0,
+                    timeout=None,
+                    open_telemetry=False,
+                )
+            undone.pop_all()
         connection.quiet("anthropic")
 
     def body(self, request: Request) -> dict[str, Any]:

@@ -77,9 +77,13 @@ class AnthropicJobs(Jobs):
         await self._backend.asked(self._backend.client.messages.batches.delete(job))
 
     async def recent(self, since: float) -> list[Job]:
-        """See `Jobs.recent`."""
+        """See `Jobs.recent`. The newest come first."""
         page = await self._backend.asked(self._backend.client.messages.batches.list(limit=100))
-        return [job for job in map(_job, page.data) if job.created >= since]
+        jobs = [_job(found) for found in page.data]
+        while jobs and jobs[-1].created >= since and page.has_next_page():
+            page = await self._backend.asked(page.get_next_page())
+            jobs += [_job(found) for found in page.data]
+        return [job for job in jobs if job.created >= since]
 
 
 def _job(found: Any) -> Job:

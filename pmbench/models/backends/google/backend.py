@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import warnings
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -104,23 +105,26 @@ class Google(Served):
 
         await self.reach()
         key = self.secret()
-        self._session = connection.session(self.endpoint, self.parallel)
-        # The library also sets up a transport of its own, which is not used, by what it finds there.
-        with connection.environment_without("GOOGLE_", "GEMINI_", "SSL", *connection.PROXIES):
-            from google import genai
-            from google.genai import types
+        async with contextlib.AsyncExitStack() as undone:
+            self._session = connection.session(self.endpoint, self.parallel)
+            undone.push_async_callback(self._session.close)
+            # The library also sets up a transport of its own, which is not used, by what it finds there.
+            with connection.environment_without("GOOGLE_", "GEMINI_", "SSL", *connection.PROXIES):
+                from google import genai
+                from google.genai import types
 
-            self._client = genai.Client(
-                vertexai=False,
-                api_key=key,
-                http_options=types.HttpOptions(
-                    base_url=self.endpoint.url,
-                    api_version=self._options.api_version or None,
-                    aiohttp_client=self._session,
-                    async_client_args={"allow_redirects": False},
-                    retry_options=types.HttpRetryOptions(attempts=1),
-                ),
-            )
+                self._client = genai.Client(
+                    vertexai=False,
+                    api_key=key,
+                    http_options=types.HttpOptions(
+                        base_url=self.endpoint.url,
+                        api_version=self._options.api_version or None,
+                        aiohttp_client=self._session,
+                        async_client_args={"allow_redirects": False},
+                        retry_options=types.HttpRetryOptions(attempts=1),
+                    ),
+                )
+            undone.pop_all()
         connection.quiet("google_genai")
 
     async def close(self) -> None:

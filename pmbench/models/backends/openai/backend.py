@@ -6,6 +6,7 @@ halves the processor time of a request (`client.post(…, cast_to=Response)`, as
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -165,19 +166,22 @@ class OpenAI(Served):
 
         await self.reach()
         key, organization = self.secret(), os.environ.get("OPENAI_ORG_ID") if self.own else None
-        thin = connection.client(self.endpoint, self.parallel)
-        given: dict[str, Any] = {"api_key": key, "http_client": thin, "max_retries": 0, "timeout": None}
-        with connection.environment_without("OPENAI_", "AZURE_OPENAI_"):
-            import openai
+        async with contextlib.AsyncExitStack() as undone:
+            thin = connection.client(self.endpoint, self.parallel)
+            undone.push_async_callback(thin.aclose)
+            given: dict[str, Any] = {"api_key": key, "http_client": thin, "max_retries": 0, "timeout": None}
+            with connection.environment_without("OPENAI_", "AZURE_OPENAI_"):
+                import openai
 
-            if self._options.azure:
-                self._client = openai.AsyncAzureOpenAI(
-                    azure_endpoint=self.endpoint.url, api_version=self._options.api_version, **given
-                )
-            else:
-                self._client = openai.AsyncOpenAI(
-                    base_url=self.endpoint.url, organization=organization, **given
-                )
+                if self._options.azure:
+                    self._client = openai.AsyncAzureOpenAI(
+                        azure_endpoint=self.endpoint.url, api_version=self._options.api_version, **given
+                    )
+                else:
+                    self._client = openai.AsyncOpenAI(
+                        base_url=self.endpoint.url, organization=organization, **given
+                    )
+            undone.pop_all()
         connection.quiet("openai")
 
     def body(self, request: Request) -> dict[str, Any]:

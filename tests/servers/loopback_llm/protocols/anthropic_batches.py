@@ -22,8 +22,10 @@ class AnthropicBatches(Endpoint):
         if wanted is None:
             if call.method == "POST":
                 return Payload(encode(_batch(_submitted(call, state), call, ended=False)))
-            jobs = [_batch(job, call, ended=not job.polls_left) for job in state.jobs.jobs.values()]
-            return Payload(encode({"data": jobs, "has_more": False, "first_id": None, "last_id": None}))
+            page, more = state.jobs.page(int(call.query.get("limit", 20)), call.query.get("after_id"))
+            jobs = [_batch(job, call, ended=job.poll()) for job in page]
+            ends = {"first_id": page[0].identifier, "last_id": page[-1].identifier} if page else {}
+            return Payload(encode({"data": jobs, "has_more": more, **ends}))
         job = state.jobs.jobs.get(wanted)
         if job is None:
             raise Refused(404, f"Message Batch with ID {wanted!r} not found.")
@@ -77,7 +79,7 @@ def _batch(job: Job, call: Call, *, ended: bool) -> Json:
         "type": "message_batch",
         "processing_status": "ended" if ended else "in_progress",
         "request_counts": counts,
-        "created_at": _BEGUN,
+        "created_at": job.created.isoformat(),
         "expires_at": _END,
         "ended_at": _DONE if ended else None,
         "archived_at": None,

@@ -52,8 +52,9 @@ class OpenAIBatches(Endpoint):
         if wanted is None:
             if call.method == "POST":
                 return Payload(encode(_batch(_submitted(call, state), state, ended=False)))
-            jobs = [_batch(job, state, ended=not job.polls_left) for job in state.jobs.jobs.values()]
-            return Payload(encode({"object": "list", "data": jobs, "has_more": False}))
+            page, more = state.jobs.page(int(call.query.get("limit", 20)), call.query.get("after"))
+            jobs = [_batch(job, state, ended=job.poll()) for job in page]
+            return Payload(encode({"object": "list", "data": jobs, "has_more": more}))
         job = state.jobs.jobs.get(wanted)
         if job is None:
             raise Refused(404, f"No batch found with id '{wanted}'.")
