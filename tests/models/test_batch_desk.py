@@ -45,7 +45,9 @@ def soon(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("opened", [openai_at, anthropic_at], ids=["openai", "anthropic"])
 def test_a_server_that_never_answers_does_not_hold_the_run(opened, llm_server, tmp_path: Path) -> None:
     def silent(is_silent: bool) -> None:
-        llm_server.control(faults=[{"kind": "hung"}] if is_silent else [], batches={"polls": 1})
+        llm_server.control(
+            faults=[{"kind": "hung"}] if is_silent else [], batches={"polls": 2}
+        )  # what is hung is polled too
 
     async def whole() -> None:
         async with opened(llm_server) as backend:
