@@ -33,7 +33,8 @@ Columns = Callable[[str], Mapping[str, str]]
 def resolve(name: str) -> ModelSpec:
     """What a name stands for: a specification with its backend, the user's options over the preset's.
 
-    Of a preset's routes the first whose backend is installed is taken, with all that it imports.
+    Of a preset's routes the first is taken whose backend is installed, with all that it imports, and for whose
+    weights this machine has the memory; where no installed one has it, the first that is installed.
 
     Raises:
         ConfigError, UnknownName: it cannot be understood.
@@ -46,12 +47,13 @@ def resolve(name: str) -> ModelSpec:
         return asked
     preset = find_preset(asked.target)
     routes = [parse_spec(text) for text in preset.routes]
+    routes = [ModelSpec(asked.given, r.backend, r.target, {**r.options, **asked.options}) for r in routes]
     provided = [route for route in routes if route.backend in _provided() or route.backend == EMBEDDED]
     if not provided:
         raise ModelUnavailable(_needs(preset), where=f"model {preset.name!r}")
     # Where nothing is installed for any of them, the first one says what it takes.
-    route = next((route for route in provided if _installed(route.backend)), provided[0])
-    return ModelSpec(asked.given, route.backend, route.target, {**route.options, **asked.options})
+    ready = [route for route in provided if _installed(route.backend)] or provided[:1]
+    return ready[0] if len(ready) == 1 else next((route for route in ready if _fits(route, preset)), ready[0])
 
 
 def backend_for(name: str, columns: Columns | None = None) -> Backend:
@@ -176,6 +178,14 @@ def _installed(backend: str) -> bool:
         return registry.load(registry.BACKENDS, "backend", backend).lacking() is None
     except UserError:
         return False
+
+
+def _fits(route: ModelSpec, preset: Preset) -> bool:
+    """Whether there is room for a route's weights, as far as that is known. Served models need none."""
+    from pmbench.models.memory import weights
+
+    needed = weights(route, None, preset) if preset.local else None
+    return needed is None or needed.fits
 
 
 def _provided() -> frozenset[str]:

@@ -50,7 +50,8 @@ class Preset(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A model under a short name.
 
     Attributes:
-        routes: specifications in order of preference; the first whose backend is installed is taken.
+        routes: specifications in order of preference; the first is taken whose backend is installed and whose weights
+            this machine has the memory for.
         context: most tokens of prompt and answer together, as its maker states.
         local: False if requests leave this machine.
         kind: what it is for. licence: where it is sure. papers, note: which paper names it, and for what.

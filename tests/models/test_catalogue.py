@@ -11,6 +11,7 @@ import pytest
 
 from pmbench.core import registry
 from pmbench.core.errors import ConfigError, MissingExtra, ModelUnavailable, UnknownName, UserError
+from pmbench.models import memory
 from pmbench.models.catalogue import availability, backend_for, open_model, presets, resolve
 from pmbench.models.files import cache
 from pmbench.models.spec import parse_spec
@@ -66,6 +67,23 @@ def test_what_cannot_run_says_so_in_one_line(name: str, empty_cache: Path, plain
         assert f"pmbench fetch {name}" in reason
     else:
         assert "there is no key in " in reason
+
+
+@pytest.mark.parametrize(("gigabytes", "backend"), [(100, "hf"), (30, "llama-cpp"), (8, "hf"), (0, "hf")])
+def test_of_the_routes_that_are_installed_the_first_that_fits_is_taken(
+    monkeypatch: pytest.MonkeyPatch, gigabytes: int, backend: str
+) -> None:
+    """32.8 billion parameters: 66 GB in 16 bits, 20 GB in the 4.9 of Q4_K_M."""
+    monkeypatch.setattr(memory, "main_memory", lambda: gigabytes * 10**9)
+    monkeypatch.setattr(memory, "graphics_memory", lambda: ())
+    assert resolve("qwen3-32b").backend == backend
+
+
+def test_what_the_user_says_of_the_type_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "main_memory", lambda: 25 * 10**9)
+    monkeypatch.setattr(memory, "graphics_memory", lambda: ())
+    assert resolve("qwen3-8b").backend == "hf"
+    assert resolve("qwen3-8b?dtype=float32").backend == "llama-cpp"
 
 
 def test_thinking_on_and_off_are_two_systems_with_one_file() -> None:
