@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         StrategyContext,
         Task,
     )
+    from pmbench.core.unit_metrics import PairMean, RankingMetric
     from pmbench.core.view import ViewBlock, ViewLine
     from pmbench.data.tables import read_table
     from pmbench.models.backend import Backend, BackendOptions, Request
@@ -61,7 +62,9 @@ _HOME = {
     "MetricGroup": "pmbench.core.metric",
     "Model": "pmbench.core.model",
     "Options": "pmbench.core.options",
+    "PairMean": "pmbench.core.unit_metrics",
     "Prompt": "pmbench.text.prompts",
+    "RankingMetric": "pmbench.core.unit_metrics",
     "Ratio": "pmbench.core.metric",
     "Record": "pmbench.core.task",
     "Request": "pmbench.models.backend",
@@ -128,7 +131,9 @@ __all__ = [
     "MetricGroup",
     "Model",
     "Options",
+    "PairMean",
     "Prompt",
+    "RankingMetric",
     "Ratio",
     "Record",
     "Request",
