@@ -34,8 +34,8 @@ class PairMean(Mean):
 class RankingMetric(Mean):
     """Mean over lists of one statistic of each list. The units of a score are the list's items.
 
-    Subclasses say what the statistic is when items are drawn again, from the `arrays` that a score keeps. The order is
-    made anew for every drawing; nothing is asked.
+    Subclasses say what the statistic is when items are drawn again, from the `arrays` that a score keeps. The order
+    is made anew for every drawing; nothing is asked.
     """
 
     scheme: Scheme = "ranking"
