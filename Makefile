@@ -44,7 +44,7 @@ demo: $(VENV)/.embedded
 test: $(VENV)/.dev lint types
 	$(BIN)/pmbench fetch smollm2-135m all-minilm-l6-v2
 	$(BIN)/coverage erase
-	$(BIN)/coverage run -m pytest
+	$(BIN)/coverage run -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report --skip-covered --fail-under=85
 	$(BIN)/coverage report --skip-covered --fail-under=90 \
