@@ -23,14 +23,14 @@ def failed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
     wanted += [
         f"{suite_faults.__file__}::{name}::{test}" for name in FAULTS for test in [_test(name)] if test
     ]
-    # Under coverage some of the faults would take minutes, and nothing of the suite is measured there.
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE_")}
+    # Where pytest is told that nobody looks on it shows values whole: neither a megabyte nor a key may be among them.
+    environment = {**os.environ, "CI": "true"}
     done = subprocess.run(
         [sys.executable, "-m", "pytest", *options, *wanted],
         env=environment,
         capture_output=True,
         text=True,
-        timeout=500,
+        timeout=240,
         cwd=Path(__file__).parent,
     )
     assert done.returncode == 1, done.stdout[-3000:] + done.stderr
