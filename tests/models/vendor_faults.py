@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from pathlib import Path
 from typing import Any
 
@@ -132,8 +133,14 @@ def a_deadline_leaves_the_pool_usable(spec: str, server: Any, fault: str) -> Non
         asyncio.run(whole())
     finally:
         kind.parallel = before
-    stats = server.stats()
-    assert stats["by_status"]["200"] == 12 and stats["most_in_flight"] <= 4 and stats["in_flight"] == 0
+    for _ in range(100):  # the server learns a moment later that a client has left
+        stats = server.stats()
+        if stats["in_flight"] == 0:
+            break
+        time.sleep(0.1)
+    assert stats["by_status"]["200"] == 12 and stats["in_flight"] == 0
+    # The four that were left and the four that took their places, at most.
+    assert stats["most_in_flight"] <= 8
 
 
 def through_the_facade(spec: str, server: Any, folder: Path, fault: str) -> tuple[str, int]:
