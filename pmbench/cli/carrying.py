@@ -74,7 +74,7 @@ def make_requests(
             command=tuple(sys.argv[1:]),
             **rest,
         )
-        for name in model
+        for name in model or [""]
         for chosen in strategies_of(load_task(task), strategy)
         for by_role in chosen_judges
     ]

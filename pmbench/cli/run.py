@@ -12,7 +12,10 @@ from pmbench.cli import options
 @click.command()
 @options.TASK
 @click.option(
-    "-m", "--model", required=True, multiple=True, help="Preset, or backend:name?option=value. Repeatable."
+    "-m",
+    "--model",
+    multiple=True,
+    help="Preset, or backend:name?option=value. Repeatable. Left out only where a strategy asks no model.",
 )
 @options.DATA
 @options.COLUMNS

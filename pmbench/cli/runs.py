@@ -19,6 +19,7 @@ def runs(task: str | None, folder: str | None) -> None:
     rows = [
         (
             line.digest,
+            line.begun,
             line.task,
             line.model,
             line.strategy,
@@ -37,6 +38,7 @@ def runs(task: str | None, folder: str | None) -> None:
     print_columns(
         (
             "run",
+            "begun",
             "task",
             "model",
             "strategy",

@@ -125,7 +125,8 @@ def _show_slices(console: Console, primary: Metric, results: Results) -> None:
         cells = (name, label, str(found.instances), str(found.clusters), value, ends, remark)
         table.add_row(*(escape(printable(cell)) for cell in cells))
     console.print(table)
-    terminal.print_few(console, min(found.clusters for _, _, found in groups))
+    if primary.scheme == "cluster":
+        terminal.print_few(console, min(found.clusters for _, _, found in groups))
 
 
 def _show_instance(run: StoredRun, instance: str, sample: int) -> None:

@@ -137,8 +137,16 @@ def print_metrics(console: Console, metrics: Sequence[Metric], results: Results)
         console.print()
         console.print(groups)
         console.print()
-    if any(found.low is not None for found in results.metrics.values()):
+    by_cluster = [metric for metric in metrics if metric.scheme == "cluster" and metric.group is None]
+    if any(results.metrics[m.name].low is not None for m in by_cluster if m.name in results.metrics):
         print_few(console, results.statistics.clusters)
+    told: dict[str, list[str]] = {}
+    for metric in metrics:
+        found = results.metrics.get(metric.name)
+        if found is not None and found.note:
+            told.setdefault(found.note, []).append(metric.title)
+    for note, titles in told.items():
+        console.print(f"{', '.join(titles)}: {note}.", style="yellow", markup=False, soft_wrap=True)
 
 
 def print_cautions(console: Console, cautions: Sequence[str]) -> None:

@@ -35,7 +35,10 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class HubDataset:
-    """A dataset on the Hugging Face hub, by id and revision."""
+    """A dataset on the Hugging Face hub, by id and revision; several splits are joined by `+`.
+
+    Rows of several splits have the name of theirs in a column `split`.
+    """
 
     id: str
     revision: str = "main"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, NotRequired, Protocol, TypedDict
 
 import msgspec
 
@@ -15,10 +15,15 @@ FinishReason = Literal["stop", "length", "refused", "error"]
 
 
 class Message(TypedDict):
-    """One turn of a conversation."""
+    """One turn of a conversation.
+
+    `shared`, of the last turn: how many characters at its beginning many requests have in common. What stands
+    before that an engine may keep from one request to the next.
+    """
 
     role: Literal["system", "user", "assistant"]
     content: str
+    shared: NotRequired[int]
 
 
 class Usage(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):

@@ -48,8 +48,8 @@ class Strategy(Protocol):
         """What decides its requests: the digest of each prompt, its parameters. Part of a run's digest."""
         ...
 
-    def estimate(self, inputs: Mapping[str, Any]) -> tuple[int, int]:
-        """Fewest and most requests for one instance."""
+    def estimate(self, inputs: Mapping[str, Any], options: Options) -> tuple[int, int]:
+        """Fewest and most requests for one instance, given the task's options."""
         ...
 
     async def __call__(self, inputs: Mapping[str, Any], model: Model, context: StrategyContext) -> Response:

@@ -21,9 +21,17 @@ if TYPE_CHECKING:
 
 
 class PairMean(Mean):
-    """Mean of one statistic over pairs. The units of a score are the pair's two items, in any order."""
+    """Mean of one statistic over pairs. The units of a score are the pair's two items, in any order.
+
+    `limits` are the least and the greatest value that a pair can have: intervals are made between them.
+    """
 
     scheme: Scheme = "dyadic"
+
+    def __init__(
+        self, stat: str, name: str = "", *, limits: tuple[float, float] = (0.0, 1.0), **shown: Any
+    ) -> None:
+        super().__init__(stat, name, limits=limits, **shown)
 
     @property
     def formula(self) -> str:

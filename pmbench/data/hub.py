@@ -54,15 +54,16 @@ def load_saved(folder: Path, split: str | None, shown: str) -> Loaded:
             ) from None
         notes: list[str] = []
         if isinstance(found, datasets.DatasetDict):
-            name = _choose_split(list(found), split, shown)
+            names = _choose_splits(list(found), split, shown)
             if split is None:
-                notes.append(f"split {name!r}: the only one")
-            found, shown = found[name], f"{shown} ({name})"
-        elif split is not None and str(found.split) != split:
+                notes.append(f"split {names[0]!r}: the only one")
+            rows = _rows({name: found[name] for name in names}, shown)
+            return Loaded(rows, f"{shown} ({'+'.join(names)})", notes=notes)
+        if split is not None and str(found.split) != split:
             raise DataError(
                 f"is not split, and --split {split} was given", where=shown, remedy="Leave it out"
             )
-        return Loaded(_rows(found, shown), shown, notes=notes)
+        return Loaded(_rows({"": found}, shown), shown, notes=notes)
 
 
 def load_hub(dataset: HubDataset, config: str | None = None) -> Loaded:
@@ -94,8 +95,8 @@ def load_hub(dataset: HubDataset, config: str | None = None) -> Loaded:
             cached = builder.__module__.endswith(".cache.cache")
             if not cached:
                 builder.download_and_prepare()
-            name = _choose_split(list(builder.info.splits or {}), dataset.split, shown)
-            found = builder.as_dataset(split=name)
+            names = _choose_splits(list(builder.info.splits or {}), dataset.split, shown)
+            found = {name: builder.as_dataset(split=name) for name in names}
         except DataError:
             raise
         except Exception as error:  # noqa: BLE001 - the library raises its own, httpx's, pyarrow's and builtin ones
@@ -106,9 +107,8 @@ def load_hub(dataset: HubDataset, config: str | None = None) -> Loaded:
         [] if not cached else [f"{shown}: {trouble or 'not reached'}; the copy in the cache, {commit[:12]}"]
     )
     if dataset.split is None:
-        notes.append(f"split {name!r}: the only one")
-    shown = f"{shown} ({name})"
-    return Loaded(_rows(found, shown), shown, commit, notes)
+        notes.append(f"split {names[0]!r}: the only one")
+    return Loaded(_rows(found, shown), f"{shown} ({'+'.join(names)})", commit, notes)
 
 
 def _library() -> Any:
@@ -177,20 +177,34 @@ def _failed(error: Exception, shown: str, trouble: str) -> DataError:
     )
 
 
-def _choose_split(splits: list[str], asked: str | None, shown: str) -> str:
+def _choose_splits(splits: list[str], asked: str | None, shown: str) -> list[str]:
+    """The split asked for, or several of them (`A+B`)."""
     if asked is not None and asked not in splits:
-        raise DataError(
-            f"no split {asked!r}", where=shown, remedy=f"Splits found: {', '.join(splits) or 'none'}"
-        )
+        wanted = list(dict.fromkeys(asked.split("+")))
+        missing = next((name for name in wanted if name not in splits), None)
+        if missing is not None:
+            raise DataError(
+                f"no split {missing!r}", where=shown, remedy=f"Splits found: {', '.join(splits) or 'none'}"
+            )
+        return wanted
     if asked is None and len(splits) != 1:
         what = f"has {len(splits)} splits: {', '.join(splits)}" if splits else "has no splits"
-        raise DataError(what, where=shown, remedy="Choose one with --split NAME")
-    return splits[0] if asked is None else asked
+        raise DataError(
+            what, where=shown, remedy="Choose with --split NAME, or several with --split NAME+NAME"
+        )
+    return splits if asked is None else [asked]
 
 
-def _rows(dataset: Any, shown: str) -> list[Row]:
-    table = dataset.with_format("arrow")[:]
-    return arrow.table_rows(table, shown)
+def _rows(splits: Mapping[str, Any], shown: str) -> list[Row]:
+    """The rows of one split, or of several, each with its split's name in a column `split`."""
+    rows: list[Row] = []
+    for name, found in splits.items():
+        where = f"{shown} ({name})" if name else shown
+        read = arrow.table_rows(found.with_format("arrow")[:], where)
+        rows += (
+            read if len(splits) == 1 else [Row({"split": name, **r.values}, where, r.number) for r in read]
+        )
+    return rows
 
 
 @contextmanager

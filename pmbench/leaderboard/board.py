@@ -235,6 +235,7 @@ def _measure(metric: Metric, found: Interval, said: MetricResult | None) -> Meas
         best=said.best if said else None,
         number=shown(metric, value),
         interval="" if value is None else interval(metric, low, high),
+        note=found.note,
     )
 
 

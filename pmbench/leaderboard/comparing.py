@@ -13,11 +13,12 @@ from pmbench.leaderboard.table import Comparison, Resampling
 from pmbench.leaderboard.wording import DASH, bare, interval, p_value
 from pmbench.running.columns import ScoreColumns
 from pmbench.running.records import ScoreRecord
-from pmbench.stats.bootstrap import Interval, bootstrap_many
+from pmbench.stats.bootstrap import Interval
 from pmbench.stats.corrections import holm
-from pmbench.stats.randomisation import PairedTest, paired_tests
+from pmbench.stats.randomisation import PairedTest
+from pmbench.stats.schemes import NOTHING, Rows, comparisons
+from pmbench.stats.schemes import intervals as scheme_intervals
 
-CLUSTER = "cluster"
 _NO_TEST = PairedTest(math.nan, math.nan, False, 0, 0, math.nan, math.nan)
 
 Pair = tuple[int, int]
@@ -42,32 +43,27 @@ def intervals(
 ) -> list[dict[str, Interval]]:
     """The interval of each metric, by name, for each system.
 
-    Systems that have scored the same instances share one drawing of resamples. A metric that is not resampled
-    by cluster has its value only.
+    Systems that have scored the same instances share one drawing of resamples.
     """
-    found: list[dict[str, Interval]] = [
-        {metric.name: Interval(math.nan, math.nan, math.nan, 0, 0) for metric in metrics} for _ in systems
-    ]
+    found: list[dict[str, Interval]] = [{metric.name: NOTHING for metric in metrics} for _ in systems]
     alike: dict[tuple[str, ...], list[int]] = {}
     for index, system in enumerate(systems):
         alike.setdefault((*system.ids, *system.clusters), []).append(index)
     for members in alike.values():
         # What is a number of the data, as the reference of a group, is the same for all systems: drawn once.
-        parts: dict[tuple[str, bytes], tuple[Metric, NDArray[np.float64]]] = {}
+        parts: dict[tuple[str, bytes], tuple[Metric, Rows]] = {}
         wanted: list[tuple[int, tuple[str, bytes]]] = []
         for index in members:
             for metric in metrics:
-                columns = systems[index].of(metric)
-                if columns is not None and metric.scheme == CLUSTER:
-                    key = metric.name, columns.tobytes()
-                    parts[key] = metric, columns
+                rows = systems[index].rows(metric)
+                if rows is not None:
+                    # Two orders with one value may be resampled to different ones.
+                    own = b"" if metric.scheme == "cluster" else str(index).encode()
+                    key = metric.name, rows.columns.tobytes() + own
+                    parts[key] = metric, rows
                     wanted.append((index, key))
-                elif columns is not None:
-                    value = systems[index].value(metric)
-                    found[index][metric.name] = Interval(value, math.nan, math.nan, 0, 0)
-        drawn = bootstrap_many(
+        drawn = scheme_intervals(
             list(parts.values()),
-            systems[members[0]].clusters,
             resamples=statistics.resamples,
             level=statistics.level,
             seed=statistics.seed,
@@ -95,17 +91,17 @@ def against_first(
     p-values are adjusted over all pairs of systems (Holm), not only over those with the first: which system
     is first was chosen by looking at the same data.
     """
-    if not systems or metric.scheme != CLUSTER:
-        return [None] * len(systems)
+    if not systems:
+        return []
     scored = [
         {name for name, there in zip(one.ids, one.present(metric), strict=True) if there} for one in systems
     ]
     tests = _all_pairs(metric, systems, scored, statistics)
     adjusted = dict(zip(tests, holm([test.p for test in tests.values()]), strict=True))
-    comparisons: list[Comparison | None] = [None]
+    found: list[Comparison | None] = [None]
     for index in range(1, len(systems)):
         shared = len(scored[0] & scored[index])
-        comparisons.append(
+        found.append(
             _comparison(
                 metric,
                 tests[index, 0],
@@ -115,7 +111,7 @@ def against_first(
                 len(scored[index]) - shared,
             )
         )
-    return comparisons
+    return found
 
 
 def _all_pairs(
@@ -134,12 +130,10 @@ def _all_pairs(
             continue
         members = sorted({index for pair in pairs for index in pair})
         place = {index: number for number, index in enumerate(members)}
-        first = systems[members[0]]
-        found = paired_tests(
+        found = comparisons(
             metric,
             [_rows(metric, systems[index], ids) for index in members],
             [(place[later], place[earlier]) for later, earlier in pairs],
-            [first.clusters[row] for row in first.places(ids)],
             permutations=statistics.permutations,
             resamples=statistics.resamples,
             level=statistics.level,
@@ -149,11 +143,11 @@ def _all_pairs(
     return tests
 
 
-def _rows(metric: Metric, system: ScoreColumns, ids: Sequence[str]) -> NDArray[np.float64]:
-    columns = system.of(metric)
-    if columns is None:
+def _rows(metric: Metric, system: ScoreColumns, ids: Sequence[str]) -> Rows:
+    rows = system.rows(metric, ids)
+    if rows is None:
         raise ValueError("rows of a metric that the system does not have")
-    return columns[system.places(ids)]
+    return rows
 
 
 def _comparison(
@@ -176,6 +170,7 @@ def _comparison(
         number=DASH if difference is None else bare(metric, difference, sign=True),
         interval=interval(metric, low, high),
         p_text=p_value(number(adjusted)),
+        note=test.note,
     )
 
 

@@ -33,6 +33,7 @@ def metric_heads(metrics: Sequence[Metric]) -> list[MetricHead]:
             metric.group.title if metric.group else "",
             metric.headline,
             metric.name in referred,
+            metric.scheme,
         )
         for metric in metrics
     ]

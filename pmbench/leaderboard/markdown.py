@@ -9,6 +9,7 @@ from pmbench.core.task import Task
 from pmbench.leaderboard.comparable import worded
 from pmbench.leaderboard.escaping import code, escape
 from pmbench.leaderboard.groups import by_presence
+from pmbench.leaderboard.how import reading, statistics
 from pmbench.leaderboard.markdown_reported import reported_section
 from pmbench.leaderboard.markdown_tables import (
     cost_section,
@@ -38,7 +39,7 @@ def render_markdown(board: Leaderboard, task: Task | type[Task]) -> str:
     for number, table in enumerate(board.tables, start=1):
         lines += ["", *_table(board, table, number)]
     if board.tables:
-        lines += ["", "## How to read it", "", *_reading(board), "", _statistics(board)]
+        lines += ["", "## How to read it", "", *reading(board), "", statistics(board)]
     if board.left_out:
         lines += ["", "## Not in a table", "", *_left_out(board)]
     found = reported(task)
@@ -98,49 +99,6 @@ def _compared(table: Table) -> str:
 
 def _clusters(table: Table) -> str:
     return f"{table.clusters} cluster" + ("" if table.clusters == 1 else "s")
-
-
-def _reading(board: Leaderboard) -> Iterator[str]:
-    level = f"{100 * board.statistics.level:g}%"
-    yield (
-        f"- Brackets hold a {level} interval for the value over all such instances, judged from which clusters"
-        " happened to be in these data. It leaves out errors of the judge and chance in the model's answers."
-    )
-    yield (
-        "- The difference is this system minus the best of its table, on the instances that both have scored."
-        " Before adjustment, p is the chance of a difference at least this large, in either direction, if a"
-        " coin's toss had decided which of the two systems gave which answers of a cluster. The p shown is"
-        " adjusted for all pairs of systems in the table (Holm). A large p means that these data do not show a"
-        " difference, not that there is none. The brackets of the difference are not adjusted, and may exclude"
-        " 0 where p is large."
-    )
-    yield (
-        "- Scored counts responses with a score, of those asked for. What failed or could not be scored is"
-        " left out of the value and counted beside it as failed or missing; it is never taken as zero. Answers"
-        " that are empty, refuse or were cut off are scored as they are, and counted too. If what is lost is"
-        " harder than the rest, the value is too high: see the worst case in the notes."
-    )
-    if board.others or board.groups:
-        yield (
-            "- Tests are made of the primary metric alone. Of the many numbers in the other tables some differ by"
-            " chance: where intervals overlap widely, read nothing into the order."
-        )
-    yield "- Only systems of one table may be compared. ↑ more is better, ↓ less is better."
-
-
-def _statistics(board: Leaderboard) -> str:
-    used = board.statistics
-    pairs = [one.against for table in board.tables for one in table.rows if one.against]
-    exact = sum(pair.exact for pair in pairs)
-    text = f"Statistics: percentile bootstrap by cluster, {used.resamples:,} resamples, seed {used.seed}"
-    if not pairs:
-        return f"{text}."
-    return (
-        f"{text}; paired randomisation test, the two systems swapped within clusters, two-sided,"
-        f" {used.permutations:,} random patterns of swaps, or all patterns where few clusters differ: all were"
-        f" tried for {exact} of the {len(pairs)} comparisons with a best system on this page. p-values are"
-        " adjusted over all pairs of each table (Holm)."
-    )
 
 
 def _left_out(board: Leaderboard) -> Iterator[str]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from pmbench.core.metric import Metric
 from pmbench.leaderboard.table import SystemRow, Table
-from pmbench.leaderboard.wording import bare, counted, rows_text
+from pmbench.leaderboard.wording import bare, counted, listed, rows_text
 from pmbench.stats.bootstrap import FEW_CLUSTERS
 
 
@@ -14,21 +14,25 @@ def notes(table: Table, metrics: Sequence[Metric]) -> list[str]:
     """Notes of a table, one sentence or two each; rows are called by their numbers."""
     primary = metrics[0]
     return [
-        *_on_clusters(table),
+        *_on_clusters(table, metrics),
         *_on_best(table, primary),
         *_on_ties(table, primary),
         *_on_pairing(table),
         *_on_missing(table, primary),
-        *_on_schemes(metrics),
+        *_on_methods(table, metrics),
     ]
 
 
-def _on_clusters(table: Table) -> Iterator[str]:
-    if table.clusters < FEW_CLUSTERS:
+def _on_clusters(table: Table, metrics: Sequence[Metric]) -> Iterator[str]:
+    by_cluster = [metric.title for metric in metrics if metric.scheme == "cluster" and metric.group is None]
+    if table.clusters < FEW_CLUSTERS and by_cluster:
+        of = "" if metrics[0].scheme == "cluster" else f" of {listed(by_cluster)}"
         yield (
-            f"Only {counted(table.clusters, 'cluster')}: intervals from fewer than {FEW_CLUSTERS} are too narrow,"
+            f"Only {counted(table.clusters, 'cluster')}: intervals{of} from fewer than {FEW_CLUSTERS} are too narrow,"
             " and small differences cannot be shown."
         )
+    if metrics[0].scheme != "cluster":
+        return
     compared = len(table.rows) * (len(table.rows) - 1) // 2
     for row in table.rows:
         if row.against is not None and 2 / 2**row.against.differing > 0.05 / compared:
@@ -99,7 +103,21 @@ def _extremes(row: SystemRow, primary: Metric) -> str:
     )
 
 
-def _on_schemes(metrics: Sequence[Metric]) -> Iterator[str]:
-    other = [metric.title for metric in metrics if metric.scheme != "cluster"]
-    if other:
-        yield f"No interval is shown of {', '.join(other)}: it is not resampled by cluster."
+def _on_methods(table: Table, metrics: Sequence[Metric]) -> Iterator[str]:
+    """What is special about an interval or a test, once for all rows of which it is true."""
+    alike: dict[tuple[str, str], list[int]] = {}
+    for row in table.rows:
+        for metric in metrics:
+            if row.measures[metric.name].note:
+                alike.setdefault((metric.title, row.measures[metric.name].note), []).append(row.number)
+    titles: dict[tuple[str, tuple[int, ...]], list[str]] = {}
+    for (title, note), numbers in alike.items():
+        titles.setdefault((note, tuple(numbers)), []).append(title)
+    for (note, rows), named in titles.items():
+        yield f"{rows_text(rows)}, {listed(named)}: {note}."
+    compared: dict[str, list[int]] = {}
+    for row in table.rows:
+        if row.against is not None and row.against.note:
+            compared.setdefault(row.against.note, []).append(row.number)
+    for note, numbers in compared.items():
+        yield f"{rows_text(numbers)} against row 1: {note}."

@@ -30,6 +30,7 @@ class MetricHead(msgspec.Struct, frozen=True):
         group: title of the group whose table it stands in; empty: it is one of the main metrics.
         headline: whether it stands beside the primary metric in the main table.
         referred: whether it is another metric's reference, and so a row and not a column.
+        scheme: how it is resampled.
     """
 
     name: str
@@ -40,6 +41,7 @@ class MetricHead(msgspec.Struct, frozen=True):
     group: str = ""
     headline: bool = False
     referred: bool = False
+    scheme: str = "cluster"
 
     @property
     def heading(self) -> str:
@@ -82,6 +84,7 @@ class Measure(msgspec.Struct, frozen=True):
         worst, best: the value if all that is missing had been worst or best; None where nothing is missing.
         number: the value as shown, `0.512`; the unit stands in the heading.
         interval: its interval as shown, `[0.480, 0.548]`, or empty.
+        note: why there is no interval, or what is special about it; empty otherwise.
     """
 
     value: float | None
@@ -91,6 +94,7 @@ class Measure(msgspec.Struct, frozen=True):
     best: float | None
     number: str
     interval: str
+    note: str = ""
 
     @property
     def text(self) -> str:
@@ -160,6 +164,7 @@ class Comparison(msgspec.Struct, frozen=True):
         instances, clusters: that both have scored; differing: clusters in which the two differ.
         only_best, only_this: instances that one of the two has scored and the other has not.
         number, interval, p_text: difference, its interval and the adjusted p as shown.
+        note: why there is no test, or what is special about it; empty otherwise.
     """
 
     difference: float | None
@@ -177,6 +182,7 @@ class Comparison(msgspec.Struct, frozen=True):
     number: str
     interval: str
     p_text: str
+    note: str = ""
 
     @property
     def text(self) -> str:

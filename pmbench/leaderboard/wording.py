@@ -63,8 +63,13 @@ def judges_text(judges: Mapping[str, str]) -> str:
 
 def rows_text(numbers: Sequence[int]) -> str:
     """`Row 2`; `Rows 2, 3 and 5`."""
-    *most, last = [str(number) for number in numbers]
-    return f"Rows {', '.join(most)} and {last}" if most else f"Row {last}"
+    return f"Row{'s' if len(numbers) > 1 else ''} {listed([str(number) for number in numbers])}"
+
+
+def listed(words: Sequence[str]) -> str:
+    """`a`; `a and b`; `a, b and c`."""
+    *most, last = words
+    return f"{', '.join(most)} and {last}" if most else last
 
 
 def blocks(columns: Sequence[Column], widest: int) -> list[Sequence[Column]]:

@@ -32,6 +32,8 @@ class Request(msgspec.Struct, frozen=True, omit_defaults=True):
         sample: number of the sample of this instance, from 0.
         attempt: number of the repair retry, from 0.
         instance: id of the instance it is asked for. Decides nothing unless the backend is `by_instance`.
+        shared: characters at the beginning of the last message's content that other requests have too; 0: none
+            are marked.
     """
 
     messages: tuple[Message, ...]
@@ -44,6 +46,7 @@ class Request(msgspec.Struct, frozen=True, omit_defaults=True):
     sample: int = 0
     attempt: int = 0
     instance: str = ""
+    shared: int = 0
 
     @property
     def engine_seed(self) -> int:

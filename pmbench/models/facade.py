@@ -139,6 +139,8 @@ class FacadeModel:
         fields = msgspec.structs.asdict(request)
         if not self.backend.by_instance:
             del fields["instance"]
+        if not request.shared:
+            del fields["shared"]  # younger than the first stores
         backend = {"name": self.backend.name, "identity": self._backend_identity()}
         again = {"round": self.round} if self.round else {}
         return digest({"backend": backend, "kind": kind, "request": fields, **again})
@@ -178,7 +180,7 @@ class FacadeModel:
     async def reward(self, messages: Sequence[Message]) -> float:
         """See `Model.reward`."""
         # Neither sampling nor the number of the sample changes what a reward model says.
-        request = Request(tuple(message.copy() for message in messages), instance=tracked().instance)
+        request = Request(_plain(messages), instance=tracked().instance)
         return await self._answer("reward", request, self._asker.reward, float)
 
     async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
@@ -230,7 +232,8 @@ class FacadeModel:
         if not all(_is_whole(message["content"]) for message in messages):
             raise RequestFailed("invalid", "half a surrogate pair in a message")
         return Request(
-            tuple(message.copy() for message in messages),
+            _plain(messages),
+            shared=min(messages[-1].get("shared", 0), len(messages[-1]["content"])) if messages else 0,
             seed=self.sampling.seed,
             sample=asked_for.sample,
             instance=asked_for.instance,
@@ -322,6 +325,11 @@ class FacadeModel:
             raise ModelUnavailable(
                 f"it cannot be opened ({type(error).__name__}{words})", where=f"model {self.name}"
             ) from error
+
+
+def _plain(messages: Sequence[Message]) -> tuple[Message, ...]:
+    """The messages without marks, which no server knows."""
+    return tuple({"role": message["role"], "content": message["content"]} for message in messages)
 
 
 def _is_whole(text: str) -> bool:

@@ -17,7 +17,7 @@ from pmbench.running.plan import Plan
 from pmbench.running.records import ResponseRecord, ScoreRecord
 from pmbench.running.responding import Key, response_digest
 from pmbench.running.results import Counts, MetricResult, Results, SliceResult, Statistics, Status, UsageTotal
-from pmbench.stats.bootstrap import bootstrap_many
+from pmbench.stats.schemes import METHODS, intervals
 
 if TYPE_CHECKING:
     import numpy as np
@@ -66,7 +66,7 @@ def aggregate(
         counts=counts,
         slices=_slices(plan, good, done),
         usage={"model": usage_of(answered), "judges": usage_of(scored)},
-        statistics=Statistics(clusters=clusters),
+        statistics=Statistics(method=_methods(plan.task.metrics), clusters=clusters),
         finished_at=datetime.now(UTC).isoformat(timespec="seconds"),
     )
 
@@ -88,18 +88,18 @@ def measure(
     if not records:
         return results, 0
     scores = ScoreColumns(records)
-    found = [(metric, columns) for metric in metrics if (columns := scores.of(metric)) is not None]
-    sums = [(metric, columns) for metric, columns in found if metric.scheme == "cluster"]
-    for (metric, columns), interval in zip(sums, bootstrap_many(sums, scores.clusters), strict=True):
-        worst, best = _bounds(metric, scores, columns, done or {})
+    parts = [(metric, rows) for metric in metrics if (rows := scores.rows(metric)) is not None]
+    for (metric, rows), interval in zip(parts, intervals(parts), strict=True):
+        worst, best = _bounds(metric, scores, rows.columns, done or {})
         results[metric.name] = MetricResult(
-            _number(interval.value), _number(interval.low), _number(interval.high), worst, best
+            _number(interval.value), _number(interval.low), _number(interval.high), worst, best, interval.note
         )
-    for metric, columns in found:
-        if metric.scheme != "cluster":
-            # Resampling by cluster would be wrong for it; a value without an interval is not.
-            results[metric.name] = MetricResult(_number(float(metric.value(columns.sum(axis=0)))))
     return results, len(set(scores.clusters))
+
+
+def _methods(metrics: Sequence[Metric]) -> str:
+    """How the intervals were made, the primary metric's way first."""
+    return "; ".join(METHODS[scheme][0] for scheme in dict.fromkeys(metric.scheme for metric in metrics))
 
 
 def _bounds(

@@ -126,4 +126,6 @@ def _write(plan: Plan, number: int) -> RunRecord:
 
 
 def _absolute(data: str | None) -> str | None:
-    return str(Path(data).resolve()) if data is not None and Path(data).exists() else data
+    if data is None or data == "demo" or not Path(data).exists():
+        return data
+    return str(Path(data).resolve())

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from pmbench.core.metric import Metric
 from pmbench.running.records import ScoreRecord
+from pmbench.stats.schemes import Rows
 
 
 class ScoreColumns:
@@ -25,6 +26,7 @@ class ScoreColumns:
         self.clusters = list({score.id: score.cluster or score.id for score in scores}.values())
         rows = {name: row for row, name in enumerate(dict.fromkeys(score.id for score in scores))}
         self.ids = list(rows)
+        self._scores = scores
         self._row = np.array([rows[score.id] for score in scores], dtype=np.intp)
         self._stats = {
             name: np.array([score.stats.get(name, math.nan) for score in scores], dtype=np.float64)
@@ -42,6 +44,31 @@ class ScoreColumns:
         samples = np.maximum(self.samples(metric), 1)
         sums = [np.bincount(self._row, weights=column, minlength=len(self.ids)) for column in columns.T]
         return np.stack(sums, axis=1) / samples[:, None]
+
+    def rows(self, metric: Metric, wanted: Sequence[str] | None = None) -> Rows | None:
+        """What intervals and comparisons of the metric are made from; None where no instance has it.
+
+        Args:
+            metric: of the task.
+            wanted: ids of the instances, in order; None: all.
+        """
+        columns = self.of(metric)
+        if columns is None:
+            return None
+        places = np.arange(len(self.ids)) if wanted is None else self.places(wanted)
+        there = self.present(metric)[places].tolist()
+        ids = [self.ids[place] for place in places]
+        clusters = [self.clusters[place] for place in places]
+        if metric.scheme == "cluster":
+            return Rows(columns[places], there, ids, clusters)
+        samples: list[list[ScoreRecord]] = [[] for _ in self.ids]
+        has = metric.present(self._stats)
+        for number, score in enumerate(self._scores):
+            if has[number]:
+                samples[self._row[number]].append(score)
+        units = [samples[place][0].units if samples[place] else [] for place in places]
+        arrays = [[score.arrays for score in samples[place]] for place in places]
+        return Rows(columns[places], there, ids, clusters, units, arrays)
 
     def present(self, metric: Metric) -> NDArray[np.bool_]:
         """Which instances have the metric's statistics in any sample, shape (n,)."""

@@ -155,7 +155,7 @@ class _NoEmbedder:
 
 
 def _of_model(plan: Plan) -> Part:
-    ends = [plan.strategy.estimate(instance.inputs) for instance in plan.chosen]
+    ends = [plan.strategy.estimate(instance.inputs, plan.task.option) for instance in plan.chosen]
     count = counter(plan.model.backend)
     if not any(most for _, most in ends):
         return Part(plan.model.name, (0, 0), (0, 0), 0, count.name)

@@ -15,7 +15,7 @@ from pmbench.running.results import Results
 
 @dataclass(frozen=True)
 class Line:
-    """What a listing shows of one run and scoring, as text."""
+    """What a listing shows of one run and scoring, as text; `begun` is a date."""
 
     digest: str
     task: str
@@ -27,6 +27,7 @@ class Line:
     status: str = "not scored"
     scored: str = ""
     primary: str = ""
+    begun: str = ""
 
 
 def overview(runs: Path, task: str | None = None) -> Iterator[Line]:
@@ -47,15 +48,16 @@ def _lines(run: RunFolder) -> Iterator[Line]:
         return
     if record is None:
         return
-    asked = record.asked
+    asked, begun = record.asked, record.created_at[:10]
     if not folders:
-        yield Line(digest, asked.task, record.model, asked.strategy, Path(record.data.location).name)
+        data = Path(record.data.location).name
+        yield Line(digest, asked.task, record.model, asked.strategy, data, begun=begun)
     for folder in folders:
         try:
             found = read_json(folder / RESULTS, Results)
         except StorageError as error:
             status = f"unreadable: {error}"
-            yield Line(digest, asked.task, record.model, asked.strategy, status=status)
+            yield Line(digest, asked.task, record.model, asked.strategy, status=status, begun=begun)
             continue
         yield Line(
             digest,
@@ -68,6 +70,7 @@ def _lines(run: RunFolder) -> Iterator[Line]:
             found.status,
             f"{found.counts.scored}/{found.counts.samples}",
             _primary(found),
+            begun,
         )
 
 

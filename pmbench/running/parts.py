@@ -10,6 +10,7 @@ from pmbench.core.errors import ConfigError
 from pmbench.core.task import EMBEDDED, Strategy, Task
 from pmbench.data.loading import Dataset
 from pmbench.models.backend import Backend
+from pmbench.models.backends.none import NO_MODEL, NoModel
 from pmbench.models.catalogue import backend_for, is_embedded, open_backend
 from pmbench.models.embedder import LocalEmbedder, open_embedder
 from pmbench.models.facade import FacadeModel, Sampling, Traffic
@@ -67,7 +68,7 @@ def open_parts(
         PolicyError: text would be sent where it must not go.
         UserError: a name is wrong, something is missing, a model does not offer what is needed.
     """
-    backend = backend_for(request.model, dataset.column)
+    backend = NoModel() if request.model == NO_MODEL else backend_for(request.model, dataset.column)
     strategy_name, strategy = _strategy(task, request, backend)
     judging = {
         choice.model: backend_for(choice.model) for choice in choices.values() if choice.model != EMBEDDED
@@ -169,6 +170,8 @@ def _check_sampling(request: RunRequest, model: FacadeModel) -> list[str]:
         ConfigError: the user asked for it.
     """
     features, replayed = model.backend.features, model.backend.by_instance
+    if not model.offers:
+        return []  # what is drawn without a model is drawn by the strategy
     asked = {"seed": request.seed != 0, "temperature": request.temperature is not None}
     for feature, wanted in asked.items():
         if wanted and feature not in features:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from pmbench.core.options import Options
 from pmbench.core.registry import PluginError, load_task
 from pmbench.core.task import EMBEDDED, Judge, JudgeParts, Strategy, Task
 from pmbench.data.loading import Dataset, load
+from pmbench.models.backends.none import NO_MODEL
 from pmbench.models.facade import FacadeModel
 from pmbench.models.serving.jobs import JobFolder
 from pmbench.models.store import CompletionStore
@@ -170,8 +171,8 @@ def make_plan(request: RunRequest) -> Plan:
     task_class = load_task(request.task)
     task = task_class(task_class.parse_options(request.options))
     check_judges(task, request.judges)
-    if request.strategy is not None and request.strategy != RECORDED:
-        task.strategy(request.strategy)
+    if request.strategy != RECORDED:
+        request = _with_model(request, *task.strategy(request.strategy))
     dataset = _load(task, request)
     make_folder(request.runs)
     store = CompletionStore(request.runs / STORE)
@@ -180,6 +181,23 @@ def make_plan(request: RunRequest) -> Plan:
     except BaseException:
         store.close()
         raise
+
+
+def _with_model(request: RunRequest, name: str, strategy: Strategy) -> RunRequest:
+    """The request, its model `none` where the strategy asks none; recorded answers have no strategy.
+
+    Raises:
+        ConfigError: there is no model, and the strategy asks one.
+    """
+    if request.strategy is not None and not strategy.needs and not request.model.startswith("replay:"):
+        return replace(request, model=NO_MODEL)
+    if request.model in ("", NO_MODEL):
+        raise ConfigError(
+            f"the strategy {name!r} asks a model",
+            where="--model",
+            remedy="Give one: --model NAME. See: pmbench models",
+        )
+    return request
 
 
 def _load(task: Task, request: RunRequest) -> Dataset:

@@ -10,6 +10,7 @@ import msgspec
 from pmbench.core.errors import RequestFailed
 from pmbench.core.instance import Response
 from pmbench.core.model import Model
+from pmbench.core.options import Options
 from pmbench.core.task import StrategyContext
 
 RECORDED = "recorded"
@@ -24,7 +25,7 @@ class Recorded:
         """Nothing but the recorded answers themselves decides; their digest is the model's identity."""
         return {}
 
-    def estimate(self, inputs: Mapping[str, Any]) -> tuple[int, int]:
+    def estimate(self, inputs: Mapping[str, Any], options: Options) -> tuple[int, int]:
         """No request leaves the process."""
         return 0, 0
 

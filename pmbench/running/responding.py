@@ -61,7 +61,7 @@ async def respond(plan: Plan, have: dict[Key, ResponseRecord], progress: Progres
 
 def _at_once(plan: Plan, instance: Instance) -> int:
     """Requests that an instance makes at once: an inbox asks hundreds of comparisons."""
-    return plan.strategy.estimate(instance.inputs)[0]
+    return plan.strategy.estimate(instance.inputs, plan.task.option)[0]
 
 
 def response_digest(response: ResponseRecord) -> str:

@@ -19,6 +19,7 @@ class MetricResult(msgspec.Struct, omit_defaults=True):
         low, high: ends of the 95% interval, null where there is none (fewer than two clusters).
         worst, best: the value if every failed or missing instance had been worst or best; null where nothing
             is missing or the metric has no such limits.
+        note: why there is no interval, or what is special about it; empty otherwise.
     """
 
     value: float | None
@@ -26,6 +27,7 @@ class MetricResult(msgspec.Struct, omit_defaults=True):
     high: float | None = None
     worst: float | None = None
     best: float | None = None
+    note: str = ""
 
 
 class SliceResult(msgspec.Struct):

@@ -36,15 +36,16 @@ _STREAM = 1  # a stream of its own, so that no other draw with the same seed goe
 
 
 class Interval(msgspec.Struct, frozen=True):
-    """A value with its percentile interval.
+    """A value with its interval.
 
     Attributes:
         value: the metric on the data themselves; NaN where it is undefined.
         low, high: bounds; NaN where there are fewer than two clusters or no resample has a value. Where every
             cluster is at one of the metric's limits, see `at_a_limit`.
-        clusters: how many clusters were resampled.
-        resamples: how many resamples were drawn.
+        clusters: how many clusters, or other units, were resampled.
+        resamples: how many resamples were drawn; 0 where none are needed.
         undefined: how many of them had no value and are not in the percentiles.
+        note: why there are no bounds, or what is special about them; empty otherwise.
     """
 
     value: float
@@ -53,6 +54,7 @@ class Interval(msgspec.Struct, frozen=True):
     clusters: int
     resamples: int
     undefined: int = 0
+    note: str = ""
 
 
 def bootstrap_interval(

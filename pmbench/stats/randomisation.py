@@ -40,6 +40,7 @@ class PairedTest(msgspec.Struct, frozen=True):
         low, high: percentile bootstrap interval of the difference, the systems resampled together.
         undefined: patterns without a difference. They count as at least as extreme, so that they never help.
         differing: clusters in which the two systems differ; with d of them no p can be below 2 / 2^d.
+        note: why there is no test, or what is special about it; empty otherwise.
     """
 
     difference: float
@@ -51,6 +52,7 @@ class PairedTest(msgspec.Struct, frozen=True):
     high: float
     undefined: int = 0
     differing: int = 0
+    note: str = ""
 
 
 def paired_test(

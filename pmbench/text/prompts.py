@@ -14,7 +14,7 @@ from pmbench.core.registry import resource
 if TYPE_CHECKING:
     from jinja2 import Template
 
-_PART = re.compile(r"^\[(system|user|assistant)\][ \t]*\n", re.MULTILINE)
+_PART = re.compile(r"^\[(system|user|assistant|more)\][ \t]*\n", re.MULTILINE)
 
 
 class Prompt:
@@ -52,13 +52,25 @@ class Prompt:
     def messages(self, **values: Any) -> list[Message]:
         """The file's parts, each begun by a line `[system]`, `[user]` or `[assistant]`, as a conversation.
 
-        A file without such a line is one user turn; a part that renders to nothing is left out.
+        A file without such a line is one user turn; a part that renders to nothing is left out. A line `[more]`
+        goes on with the turn before it, after a blank line: what stands above it is marked as the beginning that
+        many prompts of this file share.
         """
-        turns = [
-            cast("Message", {"role": role, "content": part.render(**values).strip()})
-            for role, part in self._parts
-        ]
-        return [turn for turn in turns if turn["content"]]
+        turns: list[Message] = []
+        for role, part in self._parts:
+            content = part.render(**values).strip()
+            if role == "more" and turns and content:
+                above = turns[-1]["content"]
+                turns[-1] = {
+                    "role": turns[-1]["role"],
+                    "content": f"{above}\n\n{content}",
+                    "shared": len(above),
+                }
+            elif content:
+                turns.append(
+                    cast("Message", {"role": "user" if role == "more" else role, "content": content})
+                )
+        return turns
 
     @cached_property
     def _bytes(self) -> bytes:

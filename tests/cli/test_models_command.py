@@ -27,6 +27,7 @@ def shown(
 ) -> Callable[..., str]:
     """What the command prints on a machine with an empty model cache and no keys."""
     monkeypatch.setenv("PMBENCH_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("COLUMNS", raising=False)
     monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.null.Keyring")
     monkeypatch.delenv("PMBENCH_CONFIG", raising=False)
     monkeypatch.chdir(tmp_path)

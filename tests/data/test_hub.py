@@ -212,6 +212,17 @@ def test_a_saved_dict_with_one_split_and_with_two(tmp_path: Path) -> None:
     assert len(load(Letters(), two, split="test").instances) == 1
 
 
+def test_several_splits_are_read_as_one_with_a_column_of_their_names(tmp_path: Path) -> None:
+    folder = saved(tmp_path / "two", train=ROWS, test=[{"id": "t1", "message": "May I walk?"}], dev=ROWS)
+    found = load(Letters(), folder, split="train+test")
+    assert found.source.location == f"{folder} (train+test)"
+    assert len(found.instances) == len(ROWS) + 1
+    assert [row.values["split"] for row in found.rows] == ["train"] * len(ROWS) + ["test"]
+    with pytest.raises(DataError) as caught:
+        load(Letters(), folder, split="train+tset")
+    said(caught.value, str(folder), "no split 'tset'", "Splits found: train, test, dev")
+
+
 def test_bad_rows_of_a_saved_dataset_are_named(tmp_path: Path) -> None:
     folder = saved(tmp_path / "bad", test=[{"id": "1", "msg": SECRET}, {"id": "2", "msg": None}])
     with pytest.raises(DataError) as caught:

@@ -92,7 +92,7 @@ class TestSources:
     def test_a_folder_that_may_not_be_read(self, tmp_path: Path) -> None:
         folder = tmp_path / "closed"
         folder.mkdir()
-        for outer in (tmp_path, *list(tmp_path.parents)[:2]):
+        for outer in (tmp_path, *list(tmp_path.parents)[:3]):
             outer.chmod(0o755)
         folder.chmod(0)
         with as_nobody():

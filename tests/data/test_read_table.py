@@ -262,7 +262,7 @@ def test_a_file_that_may_not_be_read(tmp_path: Path) -> None:
     path = write(tmp_path, "a.csv", "id\n1\n")
     path.chmod(0)
     tmp_path.chmod(0o755)
-    for folder in list(tmp_path.parents)[:2]:
+    for folder in list(tmp_path.parents)[:3]:
         folder.chmod(0o755)
     with as_nobody(), pytest.raises(DataError) as caught:
         read_table(path)

@@ -222,7 +222,7 @@ def test_a_metric_that_no_run_has_is_undefined(tmp_path: Path) -> None:
     assert (measure.value, measure.text) == (None, "–")
 
 
-def test_a_metric_of_another_scheme_has_its_value_only(tmp_path: Path) -> None:
+def test_a_metric_whose_scheme_lacks_what_it_needs_has_its_value_only(tmp_path: Path) -> None:
     class Pairs(Mean):
         scheme = "dyadic"
 
@@ -233,9 +233,10 @@ def test_a_metric_of_another_scheme_has_its_value_only(tmp_path: Path) -> None:
     write(tmp_path, Made(model="b"))
     found = only_table(board(tmp_path, task=Other))
     measure = found.rows[0].measures["right"]
-    assert measure.value is not None
-    assert (measure.low, found.rows[1].against) == (None, None)
-    assert any("not resampled by cluster" in note for note in found.notes)
+    against = found.rows[1].against
+    assert measure.value is not None and measure.low is None
+    assert against is not None and (against.p, against.low, against.number) == (None, None, "0.000")
+    assert any(note.startswith("Rows 1 and 2, Right: no interval, for the metric") for note in found.notes)
 
 
 def test_no_run_at_all_is_an_error_that_says_how_to_make_one(tmp_path: Path) -> None:

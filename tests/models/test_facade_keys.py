@@ -34,6 +34,7 @@ FIELDS: dict[str, Any] = {
     "options": st.lists(TEXT, max_size=3).map(tuple),
     "sample": st.integers(0, 9),
     "attempt": st.integers(0, 9),
+    "shared": st.integers(0, 9),
 }
 REQUESTS = st.builds(Request, **FIELDS, instance=TEXT)
 

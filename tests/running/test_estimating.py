@@ -64,7 +64,7 @@ class Chats:
     def describe(self) -> Mapping[str, Any]:
         return {}
 
-    def estimate(self, inputs: Mapping[str, Any]) -> tuple[int, int]:
+    def estimate(self, inputs: Mapping[str, Any], options: Options) -> tuple[int, int]:
         return 1, 2
 
     async def __call__(self, inputs: Mapping[str, Any], model: Model, context: StrategyContext) -> Response:
@@ -83,7 +83,7 @@ class Differs(Chats):
     ) -> None:
         self.do, self.ends = do, ends
 
-    def estimate(self, inputs: Mapping[str, Any]) -> tuple[int, int]:
+    def estimate(self, inputs: Mapping[str, Any], options: Options) -> tuple[int, int]:
         return self.ends(inputs) if callable(self.ends) else self.ends
 
     async def __call__(self, inputs: Mapping[str, Any], model: Model, context: StrategyContext) -> Response:

@@ -50,3 +50,17 @@ def test_the_whole_file_renders_too() -> None:
 def test_a_prompt_that_is_not_there_is_said_by_name(reference: str) -> None:
     with pytest.raises(ConfigError, match="the prompt cannot be read"):
         _ = Prompt(reference).digest
+
+
+def test_a_line_more_goes_on_with_the_turn_and_marks_what_stood_above(tmp_path: Path, monkeypatch) -> None:
+    package = tmp_path / "marked_prompts"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    (package / "p.txt").write_text("[system]\nSort.\n[user]\nFirst: {{ a }}\n[more]\nSecond: {{ b }}\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    prompt = Prompt("marked_prompts:p.txt")
+    one, other = (prompt.messages(a="a\n[more]\nx", b=b) for b in ("b", "c"))
+    assert one[1] == {"role": "user", "content": "First: a\n[more]\nx\n\nSecond: b", "shared": 17}
+    shared = one[1]["shared"]
+    assert one[1]["content"][:shared] == other[1]["content"][:shared] == "First: a\n[more]\nx"
+    assert prompt.messages(a="a", b="")[1]["content"] == "First: a\n\nSecond:"

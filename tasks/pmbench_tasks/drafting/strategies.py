@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pmbench import Model, Prompt, Response, StrategyContext
+from pmbench import Model, Options, Prompt, Response, StrategyContext
 
 MAX_TOKENS = 320
 """Most tokens of a draft; clinicians' replies have 50 to 70 words in the mean (Table 2 of the paper)."""
@@ -23,7 +23,7 @@ class PromptedDraft:
         """Digest of the prompt and the token limit."""
         return {"prompt": self.prompt.digest, "max_tokens": self.max_tokens}
 
-    def estimate(self, inputs: Mapping[str, Any]) -> tuple[int, int]:
+    def estimate(self, inputs: Mapping[str, Any], options: Options) -> tuple[int, int]:
         """One request."""
         return 1, 1
 

@@ -25,6 +25,7 @@ from pmbench.core.errors import ConfigError, ModelUnavailable, RequestFailed
 from pmbench.core.model import Choice, Completion, FinishReason
 from pmbench.models import first_token, presets
 from pmbench.models.backend import Backend, BackendOptions, Request
+from pmbench.models.backends.llama_cpp.beginnings import Beginning
 from pmbench.models.backends.llama_cpp.stream import Answer, Stopped, ask
 from pmbench.models.backends.llama_cpp.text import Speaker
 from pmbench.models.files import cache
@@ -58,7 +59,8 @@ class LlamaCppOptions(BackendOptions, frozen=True):
             made for. A prompt that is longer is refused (`too-long`); a larger limit of an answer's tokens
             means: until the context is full.
         threads: of the processor, up to 512; 0: as many as this process may use.
-        cache: reuse of the beginning of earlier prompts; `auto` is off with one slot, on with several.
+        cache: reuse of the beginning of earlier prompts. `auto`: with one slot only of what a strategy marks as
+            the beginning of many prompts, which changes no digit; with several, `on`: whatever they have in common.
         thinking: whether the chat template is told to let the model think; `auto`: as the template says.
         gpu_layers: layers given to a graphics processor, where the engine was built for one; -1: all.
     """
@@ -104,6 +106,7 @@ class LlamaCpp(Backend):
         self._key = secrets.token_urlsafe(32)
         self._pool: ThreadPoolExecutor | None = None
         self._closing = threading.Event()
+        self._beginning = Beginning() if options.slots == 1 and options.cache == "auto" else None
 
     @property
     def reuse(self) -> bool:
@@ -177,7 +180,7 @@ class LlamaCpp(Backend):
                 "type": "json_schema",
                 "json_schema": {"name": "answer", "schema": request.schema, "strict": True},
             }
-        answer = await self._ask(body)
+        answer = await self._ask(body, request.shared)
         raw = {"model": self.path.name}
         if answer.usage.prompt_tokens + answer.usage.completion_tokens >= self._options.context:
             raw["cut"] = "context"
@@ -195,7 +198,7 @@ class LlamaCpp(Backend):
         body = self._body(request) | {"max_tokens": 1, "logprobs": True, "top_logprobs": first_token.TOP}
         body["temperature"] = 0.0
         body["chat_template_kwargs"] = {"enable_thinking": False}
-        answer = await self._ask(body)
+        answer = await self._ask(body, request.shared)
         probabilities, mass = first_token.option_probabilities(answer.first, request.options)
         return Choice(probabilities, mass=mass, usage=answer.usage, latency=answer.seconds)
 
@@ -212,7 +215,7 @@ class LlamaCpp(Backend):
             body["chat_template_kwargs"] = {"enable_thinking": self._options.thinking == "on"}
         return body
 
-    async def _ask(self, body: dict[str, Any]) -> Answer:
+    async def _ask(self, body: dict[str, Any], shared: int) -> Answer:
         if self._server is None or self._pool is None:
             raise RequestFailed("closed", "the model is not open", retryable=False)
         unwanted = threading.Event()
@@ -222,7 +225,8 @@ class LlamaCpp(Backend):
 
         speaker, room = Speaker(self._server.listening_address, self._key), self._options.context
         loop = asyncio.get_running_loop()
-        work = loop.run_in_executor(self._pool, ask, self._server, speaker, body, room, stop)
+        given = (self._server, speaker, body, room, stop, shared, self._beginning)
+        work = loop.run_in_executor(self._pool, ask, *given)
         try:
             return await work
         except Stopped:

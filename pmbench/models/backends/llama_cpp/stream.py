@@ -13,6 +13,7 @@ import msgspec
 
 from pmbench.core.errors import RequestFailed
 from pmbench.core.model import Usage
+from pmbench.models.backends.llama_cpp.beginnings import Beginning
 from pmbench.models.backends.llama_cpp.text import Prompt, Speaker, as_text
 
 
@@ -39,7 +40,15 @@ class Answer(msgspec.Struct):
     seconds: float = 0.0
 
 
-def ask(server: Any, speaker: Speaker, body: dict[str, Any], room: int, stop: Callable[[], bool]) -> Answer:
+def ask(
+    server: Any,
+    speaker: Speaker,
+    body: dict[str, Any],
+    room: int,
+    stop: Callable[[], bool],
+    shared: int = 0,
+    beginning: Beginning | None = None,
+) -> Answer:
     """Put one request to the engine and wait for the answer; called in a worker thread.
 
     Args:
@@ -48,6 +57,8 @@ def ask(server: Any, speaker: Speaker, body: dict[str, Any], room: int, stop: Ca
         body: a chat request in the form of OpenAI's interface, with llama.cpp's additions.
         room: tokens of the context.
         stop: asked at every token and every batch of the prompt; True leaves the request.
+        shared: characters of the last message that other requests begin with too.
+        beginning: what the one slot holds; None where beginnings are not kept, or kept by the engine.
 
     Raises:
         RequestFailed: `too-long`, `schema`, `server`, `invalid`, `control-tokens`.
@@ -58,7 +69,9 @@ def ask(server: Any, speaker: Speaker, body: dict[str, Any], room: int, stop: Ca
     reader = _Reader(stop)
     wanted = body | {"stream": True, "return_progress": True, "stream_options": {"include_usage": True}}
     begun = time.monotonic()
-    prompt = as_text(speaker, body, room)
+    prompt = _prompt(server, speaker, wanted, room, stop, shared, beginning)
+    if stop():
+        raise Stopped
     try:
         if prompt is None:
             server.handle_chat_completions(wanted, reader)
@@ -77,6 +90,41 @@ def ask(server: Any, speaker: Speaker, body: dict[str, Any], room: int, stop: Ca
         raise RequestFailed("server", "the engine's answer could not be read", retryable=True)
     reader.answer.seconds = time.monotonic() - begun
     return reader.answer
+
+
+def _prompt(
+    server: Any,
+    speaker: Speaker,
+    wanted: dict[str, Any],
+    room: int,
+    stop: Callable[[], bool],
+    shared: int,
+    beginning: Beginning | None,
+) -> Prompt | None:
+    """The prompt where the engine cannot be left to make it of the messages; what it shares is read by then."""
+    prompt = as_text(speaker, wanted, room)
+    if beginning is None:
+        return prompt
+    if prompt is not None or not shared:
+        beginning.drop()
+        return prompt
+    whole = beginning.prepare(speaker, wanted, shared, lambda tokens, kept: _read(server, tokens, kept, stop))
+    if whole is None:
+        beginning.drop()
+        return None
+    wanted["cache_prompt"] = True
+    return list(whole)
+
+
+def _read(server: Any, tokens: list[int], kept: bool, stop: Callable[[], bool]) -> bool:
+    """Read tokens into the slot, keeping what it has of them or not; False where it was left or failed."""
+    reader = _Reader(stop)
+    asked = {"prompt": tokens, "max_tokens": 0, "temperature": 0.0, "stream": True, "return_progress": True}
+    try:
+        server.handle_completions(asked | {"cache_prompt": kept}, reader)
+    except (ValueError, RuntimeError):
+        return False
+    return reader.error is None and not reader.left and not reader.broken
 
 
 def _of_prompt(body: dict[str, Any], prompt: Prompt) -> dict[str, Any]:

@@ -40,9 +40,12 @@ class Speaker:
     def __init__(self, address: str, key: str) -> None:
         self._host, self._key = urlsplit(address).netloc, key
 
-    def tokens(self, text: str, *, control: bool) -> list[int]:
-        """The tokens of a text; with `control` those that control the model are read as such."""
-        return [int(token) for token in self._tokenized(text, control, pieces=False)]
+    def tokens(self, text: str, *, control: bool, begins: bool = False) -> list[int]:
+        """The tokens of a text; with `control` those that control the model are read as such.
+
+        With `begins` it begins a prompt: what the model wants at its very start (BOS) is there too.
+        """
+        return [int(token) for token in self._tokenized(text, control, pieces=False, begins=begins)]
 
     def pieces(self, text: str) -> dict[int, str]:
         """The tokens of a text, control tokens among them, each with its text; without those of bare bytes."""
@@ -62,8 +65,8 @@ class Speaker:
                 raise RequestFailed("schema", "the engine cannot enforce this JSON schema") from None
             raise
 
-    def _tokenized(self, text: str, control: bool, *, pieces: bool) -> list[Any]:
-        asked = {"content": text, "add_special": False, "parse_special": control, "with_pieces": pieces}
+    def _tokenized(self, text: str, control: bool, *, pieces: bool, begins: bool = False) -> list[Any]:
+        asked = {"content": text, "add_special": begins, "parse_special": control, "with_pieces": pieces}
         found: list[Any] = self._said("/tokenize", asked)["tokens"]
         return found
 

@@ -62,7 +62,7 @@ VARIANTS: dict[str, Numbers] = {
 def alike(sentences: Sequence[str], vectors: Array) -> Labels:
     """Number of the group of each sentence; those that are much alike share one (single linkage)."""
     import numpy as np
-    from scipy.sparse.csgraph import connected_components  # type: ignore[import-untyped]
+    from scipy.sparse.csgraph import connected_components
 
     held = [frozenset(re.findall(r"\w+", sentence.lower())) for sentence in sentences]
     place = {word: at for at, word in enumerate(sorted(set().union(*held)))}

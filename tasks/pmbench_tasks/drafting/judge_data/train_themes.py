@@ -113,7 +113,7 @@ def fit(columns: Array, labels: Labels, penalty: Array, weight: Array) -> Array:
         Shape (d + 1, themes); the last row holds the intercepts.
     """
     import numpy as np
-    from scipy.optimize import minimize  # type: ignore[import-untyped]
+    from scipy.optimize import minimize
 
     themes = len(THEMES)
     wide = np.hstack([columns, np.ones((len(columns), 1))])

@@ -39,7 +39,7 @@ class Ask:
     def describe(self) -> Mapping[str, Any]:
         return {"prompt": "the message itself"}
 
-    def estimate(self, inputs: Mapping[str, Any]) -> tuple[int, int]:
+    def estimate(self, inputs: Mapping[str, Any], options: pmbench.Options) -> tuple[int, int]:
         return 1, 1
 
     async def __call__(

@@ -1,0 +1,136 @@
+"""`pmbench compare`: two runs of one task, instance by instance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from pmbench.cli.columns import printable
+
+if TYPE_CHECKING:
+    from pmbench.core.metric import Metric
+    from pmbench.leaderboard.two_runs import Compared, TwoRuns
+
+
+@click.command()
+@click.argument("first", metavar="RUN_A")
+@click.argument("second", metavar="RUN_B")
+@click.option("--slice", "part", metavar="NAME=LABEL", help="Keep to a subgroup, as difficulty=hard.")
+@click.option("--on-common", is_flag=True, help="Compare the instances that both have scored.")
+@click.option(
+    "--resamples", type=click.IntRange(100), default=10_000, show_default=True, help="Of interval and test."
+)
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of interval and test.")
+@click.option("--json", "json_file", help="Write the comparison to this file (- for standard output).")
+@click.option("--runs", "folder", help="The runs folder. Default: PMBENCH_RUNS, or runs.")
+def compare(
+    first: str,
+    second: str,
+    part: str | None,
+    on_common: bool,
+    resamples: int,
+    seed: int,
+    json_file: str | None,
+    folder: str | None,
+) -> None:
+    """Compare two runs: difference, interval, p, who is right where. RUN is a folder or the beginning of a digest."""
+    import msgspec
+
+    from pmbench.core.registry import load_task
+    from pmbench.leaderboard.table import Resampling
+    from pmbench.leaderboard.two_runs import compare_runs
+    from pmbench.running.plan import runs_folder
+
+    found = compare_runs(
+        runs_folder(folder),
+        first,
+        second,
+        on_common=on_common,
+        slice_of=_slice(part),
+        statistics=Resampling(resamples=resamples, permutations=resamples, seed=seed),
+    )
+    if json_file == "-":
+        click.echo(msgspec.json.format(msgspec.json.encode(found), indent=2).decode())
+        return
+    if json_file is not None:
+        from pathlib import Path
+
+        from pmbench.leaderboard.page import check_output, write_page
+
+        check_output(Path(json_file))
+        write_page(Path(json_file), msgspec.json.format(msgspec.json.encode(found), indent=2).decode() + "\n")
+    _print(found, {metric.name: metric for metric in load_task(found.task).metrics})
+
+
+def _slice(part: str | None) -> tuple[str, str] | None:
+    if part is None:
+        return None
+    name, sign, label = part.partition("=")
+    if not sign or not name or not label:
+        raise click.BadParameter("write NAME=LABEL, as difficulty=hard", param_hint="--slice")
+    return name, label
+
+
+def _print(found: TwoRuns, metrics: dict[str, Metric]) -> None:
+    from rich.markup import escape
+    from rich.table import Table
+
+    from pmbench.cli import terminal
+
+    console = terminal.output()
+    for name, side in (("A", found.first), ("B", found.second)):
+        console.print(f"{name}  {side.name} (run {side.run[:12]})", markup=False, soft_wrap=True)
+    console.print(
+        f"{found.task}: {found.common} instances that both have scored{_without(found)}", markup=False
+    )
+    for setting in found.settings:
+        console.print(f"they differ in {setting}", markup=False, soft_wrap=True)
+    table = Table("", "A", "B", "A − B", "95% interval", "p", box=None, pad_edge=False, header_style="bold")
+    for column in table.columns[1:]:
+        column.justify = "right"
+    for place, one in enumerate(found.metrics):
+        table.add_row(*map(escape, _cells(metrics[one.name], one, place == 0)), style="" if place else "bold")
+    console.print()
+    console.print(table)
+    for line in _lines(found):
+        console.print(line, markup=False, soft_wrap=True)
+
+
+def _without(found: TwoRuns) -> str:
+    """What is left out, where the two have not scored the same instances."""
+    if not found.only_first and not found.only_second:
+        return ""
+    return f", without {found.only_first} that only A has and {found.only_second} that only B has"
+
+
+def _cells(metric: Metric, one: Compared, is_primary: bool) -> list[str]:
+    from pmbench.leaderboard.wording import bare, interval, p_value
+
+    test = one.test
+    ends = "" if test.low != test.low else interval(metric, test.low, test.high)
+    # Only the primary metric is tested: of many p-values some are small by chance.
+    p = p_value(test.p if test.p == test.p else None) if is_primary else ""
+    difference = "–" if test.difference != test.difference else bare(metric, test.difference, sign=True)
+    return [metric.title, metric.shown(one.first), metric.shown(one.second), difference, ends, p]
+
+
+def _lines(found: TwoRuns) -> Iterator[str]:
+    test = found.metrics[0].test if found.metrics else None
+    yield ""
+    if test is not None and test.note:
+        yield f"{found.metrics[0].title}: {test.note}."
+    if found.overlap is not None:
+        share = {name: getattr(found.overlap, name) for name in ("both", "first", "second", "neither")}
+        told = {name: f"{count:g} ({100 * count / found.common:.1f}%)" for name, count in share.items()}
+        yield (
+            f"right: both {told['both']}, only A {told['first']}, only B {told['second']}, neither"
+            f" {told['neither']}"
+        )
+    if found.apart:
+        yield f"where they differ most ({found.metrics[0].title}, A and B):"
+        for one in found.apart:
+            yield f"  {printable(one.id)}  {one.first:.3f}  {one.second:.3f}"
+        yield f"to open one: pmbench show {found.first.run[:12]} --instance {printable(found.apart[0].id)}"
+    yield f"p: {found.method}; not adjusted for other comparisons"

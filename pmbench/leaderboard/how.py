@@ -1,0 +1,85 @@
+"""How the numbers of a page were made and how to read them, in words, by the scheme that a metric is resampled by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import cast
+
+from pmbench.core.metric import Scheme
+from pmbench.leaderboard.table import Comparison, Leaderboard
+from pmbench.leaderboard.wording import listed
+from pmbench.stats.schemes import METHODS
+
+_FROM: dict[str, str] = {
+    "cluster": "judged from which clusters happened to be in these data",
+    "dyadic": "judged from which messages happened to be in these pairs",
+    "ranking": "judged from which messages happened to be in these inboxes, and not from which inboxes there were",
+}
+"""By scheme, what an interval takes to be chance."""
+
+_CHANCE: dict[str, str] = {
+    "cluster": ("if a coin's toss had decided which of the two systems gave which answers of a cluster"),
+    "dyadic": "if the two systems were equally good and other messages had been paired",
+    "ranking": "if the two systems were equally good and other messages had been in the inboxes",
+}
+"""By scheme, what p is the chance of."""
+
+
+def reading(board: Leaderboard) -> Iterator[str]:
+    """Lines of a list: what brackets, differences and counts mean."""
+    level = f"{100 * board.statistics.level:g}%"
+    primary = board.metrics[0].scheme
+    yield (
+        f"- Brackets hold a {level} interval for the value over all such instances, {_FROM[primary]}."
+        " It leaves out errors of the judge and chance in the model's answers."
+    )
+    yield (
+        "- The difference is this system minus the best of its table, on the instances that both have scored."
+        " Before adjustment, p is the chance of a difference at least this large, in either direction,"
+        f" {_CHANCE[primary]}. The p shown is"
+        " adjusted for all pairs of systems in the table (Holm). A large p means that these data do not show a"
+        " difference, not that there is none. The brackets of the difference are not adjusted, and may exclude"
+        " 0 where p is large."
+    )
+    yield (
+        "- Scored counts responses with a score, of those asked for. What failed or could not be scored is"
+        " left out of the value and counted beside it as failed or missing; it is never taken as zero. Answers"
+        " that are empty, refuse or were cut off are scored as they are, and counted too. If what is lost is"
+        " harder than the rest, the value is too high: see the worst case in the notes."
+    )
+    if board.others or board.groups:
+        yield (
+            "- Tests are made of the primary metric alone. Of the many numbers in the other tables some differ by"
+            " chance: where intervals overlap widely, read nothing into the order."
+        )
+    yield "- Only systems of one table may be compared. ↑ more is better, ↓ less is better."
+
+
+def statistics(board: Leaderboard) -> str:
+    """The methods, with what it takes to repeat them."""
+    used = board.statistics
+    drawn = f", {used.resamples:,} resamples, seed {used.seed}"
+    schemes = list(dict.fromkeys(head.scheme for head in board.metrics))
+    made = []
+    for scheme in schemes:
+        titles = [head.title for head in board.metrics if head.scheme == scheme and not head.group]
+        of = f" of {listed(titles)}" if len(schemes) > 1 and titles else ""
+        method = METHODS[cast("Scheme", scheme)][0]
+        made.append(f"intervals{of}: {method}" if of else method)
+    text = f"Statistics: {'; '.join(made)}{drawn if set(schemes) != {'dyadic'} else ''}"
+    pairs = [one.against for table in board.tables for one in table.rows if one.against]
+    if not pairs:
+        return f"{text}."
+    return f"{text}; {_tests(board, pairs)} p-values are adjusted over all pairs of each table (Holm)."
+
+
+def _tests(board: Leaderboard, pairs: list[Comparison]) -> str:
+    scheme = board.metrics[0].scheme
+    method = METHODS[cast("Scheme", scheme)][1]
+    if scheme != "cluster":
+        return f"comparisons: {method}."
+    exact = sum(pair.exact for pair in pairs)
+    return (
+        f"{method}, {board.statistics.permutations:,} random patterns of swaps, or all patterns where few clusters"
+        f" differ: all were tried for {exact} of the {len(pairs)} comparisons with a best system on this page."
+    )

@@ -1,0 +1,284 @@
+"""Two runs of one task, instance by instance: how they differ, and where each of them is right."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from pmbench.core.digest import SHORT
+from pmbench.core.errors import ConfigError, StorageError
+from pmbench.core.metric import Metric
+from pmbench.leaderboard.comparable import distinguishing
+from pmbench.leaderboard.table import Resampling
+from pmbench.running.columns import ScoreColumns
+from pmbench.running.folder import read_lines
+from pmbench.running.judging import SCORES
+from pmbench.running.reading import StoredRun, read_run
+from pmbench.running.records import ScoreRecord
+from pmbench.stats.randomisation import PairedTest
+from pmbench.stats.schemes import METHODS, comparisons
+
+MOST_DIFFERENT = 10
+
+
+class Side(msgspec.Struct, frozen=True):
+    """One of the two runs.
+
+    Attributes:
+        name: model and strategy; run: its digest; scored: instances with a score.
+    """
+
+    name: str
+    run: str
+    scored: int
+
+
+class Compared(msgspec.Struct, frozen=True):
+    """A metric of both runs, on the instances that both have.
+
+    Attributes:
+        name, title: of the metric.
+        first, second: its values; test: first minus second.
+    """
+
+    name: str
+    title: str
+    first: float
+    second: float
+    test: PairedTest
+
+
+class Overlap(msgspec.Struct, frozen=True):
+    """On how many instances which run is right, where the primary metric of one instance is 0, ½ (a tie) or 1.
+
+    A tie is a half for each side: counts may end in .5 or .25. As Table 10 of arXiv 2601.13178.
+
+    Attributes:
+        both, first, second, neither: they add up to the instances compared.
+    """
+
+    both: float
+    first: float
+    second: float
+    neither: float
+
+
+class Apart(msgspec.Struct, frozen=True):
+    """An instance on which the runs differ: its id and the primary metric of each."""
+
+    id: str
+    first: float
+    second: float
+
+
+class TwoRuns(msgspec.Struct, frozen=True):
+    """A comparison.
+
+    Attributes:
+        task: its name; method: of the test, in words.
+        first, second: the runs.
+        common: instances that both have scored; only_first, only_second: that one has scored and the other not.
+        settings: in which the runs differ, in words; they stand above the numbers.
+        metrics: the primary one first.
+        overlap: None where the primary metric of an instance is not 0, ½ or 1.
+        apart: the instances that differ most; none where an instance has no value of its own.
+    """
+
+    task: str
+    method: str
+    first: Side
+    second: Side
+    common: int
+    only_first: int
+    only_second: int
+    settings: list[str]
+    metrics: list[Compared]
+    overlap: Overlap | None
+    apart: list[Apart]
+
+
+def compare_runs(
+    runs: Path,
+    first: str,
+    second: str,
+    *,
+    on_common: bool = False,
+    slice_of: tuple[str, str] | None = None,
+    statistics: Resampling | None = None,
+) -> TwoRuns:
+    """Compare two runs.
+
+    Args:
+        runs: the runs folder; first, second: a run's folder, or a unique beginning of its digest.
+        on_common: whether to go on where they have scored different instances.
+        slice_of: name and label of a subgroup to keep to.
+        statistics: of the test.
+
+    Raises:
+        StorageError: there is no such run, or it is not scored.
+        ConfigError: they cannot be compared; the message says exactly what differs.
+    """
+    used = statistics or Resampling()
+    sides = [_scored(runs, name) for name in (first, second)]
+    task = sides[0][0].task()
+    _check(sides[0][0], sides[1][0])
+    kept = [_of_slice(scores, slice_of) for _, scores in sides]
+    columns = [ScoreColumns(scores) for scores in kept]
+    primary = task.metrics[0]
+    ids = [_having(one, primary) for one in columns]
+    common = sorted(ids[0] & ids[1])
+    _check_instances(ids[0], ids[1], common, on_common)
+    return TwoRuns(
+        task=task.name,
+        method=METHODS[primary.scheme][1],
+        first=_side(sides[0][0], ids[0]),
+        second=_side(sides[1][0], ids[1]),
+        common=len(common),
+        only_first=len(ids[0] - ids[1]),
+        only_second=len(ids[1] - ids[0]),
+        settings=_settings(sides[0][0], sides[1][0]),
+        metrics=[
+            found
+            for metric in task.metrics
+            if metric.group is None and (found := _compared(metric, columns, common, used)) is not None
+        ],
+        overlap=_overlap(primary, columns, common),
+        apart=_apart(primary, columns, common),
+    )
+
+
+def _scored(runs: Path, name: str) -> tuple[StoredRun, list[ScoreRecord]]:
+    run = read_run(runs, name)
+    if run.scores is None or run.results is None:
+        raise StorageError(
+            "it is not scored yet", where=str(run.folder.path), remedy="Give the run's command again"
+        )
+    lines = read_lines(run.scores / SCORES, ScoreRecord)
+    latest = {(line.id, line.sample): line for line in lines if line.round == run.record.round}
+    return run, [line for line in latest.values() if line.status == "ok"]
+
+
+def _check(first: StoredRun, second: StoredRun) -> None:
+    """Whether a difference of the two would be one of the systems.
+
+    Raises:
+        ConfigError: task, its version, the data or the judges differ.
+    """
+    facets: dict[str, Any] = {
+        "task": lambda run: run.record.asked.task,
+        "version of the task": lambda run: run.record.asked.task_version,
+        "fingerprint of the data": lambda run: run.record.asked.fingerprint[:SHORT],
+        "judges": lambda run: (
+            ", ".join(f"{role}={name}" for role, name in run.results.judges.items())
+            + f" (scoring {run.results.scoring[:SHORT]})"
+        ),
+    }
+    for words, facet in facets.items():
+        one, other = facet(first), facet(second)
+        if one != other:
+            raise ConfigError(
+                f"the two runs cannot be compared: the {words} is {one} in the first and {other} in the second",
+                remedy="Compare runs of one task, data and judges: pmbench runs lists them",
+            )
+
+
+def _check_instances(first: set[str], second: set[str], common: list[str], on_common: bool) -> None:
+    if not common:
+        raise ConfigError("the two runs have no scored instance in common")
+    if first != second and not on_common:
+        raise ConfigError(
+            f"the two runs have not scored the same instances: {len(first - second)} only in the first,"
+            f" {len(second - first)} only in the second, {len(common)} in both",
+            remedy="--on-common compares those that both have",
+        )
+
+
+def _of_slice(scores: Sequence[ScoreRecord], slice_of: tuple[str, str] | None) -> list[ScoreRecord]:
+    if slice_of is None:
+        return list(scores)
+    name, label = slice_of
+    there = {one.slices[name] for one in scores if name in one.slices}
+    if label not in there:
+        known = sorted({key for one in scores for key in one.slices})
+        raise ConfigError(
+            f"no instance has {name}={label}",
+            where="--slice",
+            remedy=f"Labels of {name}: {', '.join(sorted(there))}"
+            if there
+            else f"Slices: {', '.join(known) or 'none'}",
+        )
+    return [one for one in scores if one.slices.get(name) == label]
+
+
+def _having(columns: ScoreColumns, metric: Metric) -> set[str]:
+    return {name for name, there in zip(columns.ids, columns.present(metric), strict=True) if there}
+
+
+def _side(run: StoredRun, ids: set[str]) -> Side:
+    return Side(f"{run.record.model}, {run.record.asked.strategy}", run.record.digest, len(ids))
+
+
+def _settings(first: StoredRun, second: StoredRun) -> list[str]:
+    """Options and sampling in which the runs differ; model and strategy stand in their names."""
+    asked = []
+    for run in (first, second):
+        told = msgspec.to_builtins(run.record.asked)
+        asked.append({key: told[key] for key in ("options", "max_tokens", "temperature", "seed", "samples")})
+    found = distinguishing(asked)
+    return [f"{key}: {value} and {found[1][key]}" for key, value in found[0].items()]
+
+
+def _compared(
+    metric: Metric, columns: Sequence[ScoreColumns], common: Sequence[str], statistics: Resampling
+) -> Compared | None:
+    wanted = [name for name in common if all(name in _having(one, metric) for one in columns)]
+    rows = [one.rows(metric, wanted) for one in columns] if wanted else []
+    if not rows or rows[0] is None or rows[1] is None:
+        return None
+    test = comparisons(
+        metric,
+        [rows[0], rows[1]],
+        [(0, 1)],
+        permutations=statistics.permutations,
+        resamples=statistics.resamples,
+        seed=statistics.seed,
+        level=statistics.level,
+    )[0]
+    first, second = (float(metric.value(one.columns.sum(axis=0))) for one in (rows[0], rows[1]))
+    return Compared(metric.name, metric.title, first, second, test)
+
+
+def _each(metric: Metric, columns: ScoreColumns, common: Sequence[str]) -> Any:
+    """The metric of every instance alone, shape (n,)."""
+    own = columns.of(metric)
+    if own is None:
+        return np.full(len(common), math.nan)
+    return np.asarray(metric.value(own[columns.places(common)]), dtype=float)
+
+
+def _overlap(metric: Metric, columns: Sequence[ScoreColumns], common: Sequence[str]) -> Overlap | None:
+    first, second = (_each(metric, one, common) for one in columns)
+    if metric.limits != (0.0, 1.0) or not np.isin(np.concatenate([first, second]), (0.0, 0.5, 1.0)).all():
+        return None
+    return Overlap(
+        both=float((first * second).sum()),
+        first=float((first * (1 - second)).sum()),
+        second=float(((1 - first) * second).sum()),
+        neither=float(((1 - first) * (1 - second)).sum()),
+    )
+
+
+def _apart(metric: Metric, columns: Sequence[ScoreColumns], common: Sequence[str]) -> list[Apart]:
+    first, second = (_each(metric, one, common) for one in columns)
+    gaps = np.nan_to_num(np.abs(first - second))
+    order = sorted(range(len(common)), key=lambda place: (-gaps[place], common[place]))
+    return [
+        Apart(common[place], float(first[place]), float(second[place]))
+        for place in order[:MOST_DIFFERENT]
+        if gaps[place] > 0
+    ]

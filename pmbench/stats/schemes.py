@@ -1,0 +1,278 @@
+"""Intervals and comparisons of any metric, by the scheme that it is resampled by.
+
+Instances that are independent, or depend on each other in clusters: `bootstrap`, `randomisation`. Pairs that share
+items: `dyadic`. Lists that were put in order: `rankings`. Who reports results asks here and knows no scheme.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from pmbench.core.metric import Metric, Scheme
+from pmbench.core.unit_metrics import PairMean, RankingMetric
+from pmbench.stats.bootstrap import RESAMPLES, Interval, bootstrap_many
+from pmbench.stats.clusters import Floats
+from pmbench.stats.randomisation import PairedTest, paired_tests
+
+METHODS: dict[Scheme, tuple[str, str]] = {
+    "cluster": (
+        "percentile bootstrap by cluster",
+        "paired randomisation test, the two systems swapped within clusters, two-sided",
+    ),
+    "dyadic": (
+        "dyadic-robust variance with leave-out correction, logit scale, Student's t (pairs share messages)",
+        "the same variance of the differences, Student's t, two-sided",
+    ),
+    "ranking": (
+        "messages drawn again and put in order anew (of each level where so many were chosen, else jackknife)",
+        "the two systems on the same draws, widened, Student's t, two-sided",
+    ),
+}
+"""By scheme, how intervals and how comparisons are made, in words."""
+
+
+@dataclass(frozen=True)
+class Rows:
+    """What one system's metric is made of, an entry for each instance.
+
+    Attributes:
+        columns: shape (n, k); a row of zeros where the instance does not have the metric.
+        present: which instances have it, shape (n,).
+        ids, clusters: of the instances.
+        units: ids of what each instance is made of; not used by the scheme `cluster`.
+        arrays: of each instance's samples; not used but by the scheme `ranking`.
+    """
+
+    columns: Floats
+    present: Sequence[bool]
+    ids: Sequence[str]
+    clusters: Sequence[Hashable]
+    units: Sequence[Sequence[str]] = ()
+    arrays: Sequence[Sequence[Mapping[str, Any]]] = ()
+
+
+Part = tuple[Metric, Rows]
+
+
+def intervals(
+    parts: Sequence[Part], *, resamples: int = RESAMPLES, seed: int = 0, level: float = 0.95
+) -> list[Interval]:
+    """The interval of each part; what is resampled is drawn once for all parts over the same instances.
+
+    Args:
+        parts: metrics with their rows, all over the same instances.
+        resamples, seed, level: as in `bootstrap`.
+    """
+    found: list[Interval | None] = [None] * len(parts)
+    clustered = [place for place, (metric, _) in enumerate(parts) if metric.scheme == "cluster"]
+    if clustered:
+        drawn = bootstrap_many(
+            [(parts[place][0], parts[place][1].columns) for place in clustered],
+            parts[clustered[0]][1].clusters,
+            resamples=resamples,
+            seed=seed,
+            level=level,
+        )
+        for place, interval in zip(clustered, drawn, strict=True):
+            found[place] = interval
+    return [
+        _other(metric, rows, resamples, seed, level) if interval is None else interval
+        for (metric, rows), interval in zip(parts, found, strict=True)
+    ]
+
+
+def comparisons(
+    metric: Metric,
+    systems: Sequence[Rows],
+    pairs: Sequence[tuple[int, int]],
+    *,
+    permutations: int = 10_000,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+    level: float = 0.95,
+) -> list[PairedTest]:
+    """Compare systems on the same instances.
+
+    Args:
+        metric: of any scheme.
+        systems: the rows of each, the same instances in the same order, all of which have the metric.
+        pairs: which two of them to compare.
+        permutations, resamples, seed, level: as in `paired_tests`.
+    """
+    if metric.scheme != "cluster":
+        try:
+            return _COMPARISONS[metric.scheme](metric, systems, pairs, resamples, seed, level)
+        except _Lacking as lacking:
+            values = [float(metric.value(rows.columns.sum(axis=0))) for rows in systems]
+            nothing = PairedTest(math.nan, math.nan, False, 0, 0, math.nan, math.nan, note=str(lacking))
+            return [msgspec.structs.replace(nothing, difference=values[a] - values[b]) for a, b in pairs]
+    return paired_tests(
+        metric,
+        [rows.columns for rows in systems],
+        pairs,
+        systems[0].clusters,
+        permutations=permutations,
+        resamples=resamples,
+        seed=seed,
+        level=level,
+    )
+
+
+class _Lacking(Exception):
+    """Why neither intervals nor comparisons can be made: what a metric or a score does not have."""
+
+
+def _other(metric: Metric, rows: Rows, resamples: int, seed: int, level: float) -> Interval:
+    try:
+        return _INTERVALS[metric.scheme](metric, rows, resamples, seed, level)
+    except _Lacking as lacking:
+        # A wrong interval would be worse than none; the value is what it is.
+        value = float(metric.value(rows.columns.sum(axis=0)))
+        return Interval(value, math.nan, math.nan, 0, 0, note=str(lacking))
+
+
+def _pairs_interval(metric: Metric, rows: Rows, _resamples: int, _seed: int, level: float) -> Interval:
+    from pmbench.stats.dyadic import dyadic_intervals
+
+    low, high = _limits(metric)
+    first, second = _ends(rows)
+    values = (_values(rows) - low) / (high - low)
+    got = dyadic_intervals(first, second, values[None, :], level)[0]
+    value, lower, upper = (low + (high - low) * share for share in (got.value, got.low, got.high))
+    return Interval(value, lower, upper, got.messages, 0, note=got.note)
+
+
+def _pairs_compared(
+    metric: Metric,
+    systems: Sequence[Rows],
+    pairs: Sequence[tuple[int, int]],
+    _resamples: int,
+    _seed: int,
+    level: float,
+) -> list[PairedTest]:
+    from pmbench.stats.dyadic import dyadic_differences
+
+    low, high = _limits(metric)
+    first, second = _ends(systems[0])
+    values = np.stack([(_values(rows) - low) / (high - low) for rows in systems])
+    wide = high - low
+    return [
+        PairedTest(
+            difference=wide * got.difference,
+            p=got.p,
+            exact=False,
+            permutations=0,
+            clusters=got.messages,
+            low=wide * got.low,
+            high=wide * got.high,
+            differing=int((values[a] != values[b]).sum()),
+            note=got.note,
+        )
+        for (a, b), got in zip(pairs, dyadic_differences(first, second, values, pairs, level), strict=True)
+    ]
+
+
+def _lists_interval(metric: Metric, rows: Rows, resamples: int, seed: int, level: float) -> Interval:
+    from pmbench.stats.rankings import spread_interval
+
+    got = spread_interval(_spread(metric, rows, resamples, seed), level=level, limits=metric.limits)
+    return Interval(got.value, got.low, got.high, got.units, got.resamples, got.undefined, note=got.note)
+
+
+def _lists_compared(
+    metric: Metric,
+    systems: Sequence[Rows],
+    pairs: Sequence[tuple[int, int]],
+    resamples: int,
+    seed: int,
+    level: float,
+) -> list[PairedTest]:
+    from pmbench.stats.rankings import spread_difference
+
+    spreads = [_spread(metric, rows, resamples, seed) for rows in systems]
+    found = []
+    for a, b in pairs:
+        got = spread_difference(spreads[a], spreads[b], level=level)
+        found.append(
+            PairedTest(
+                difference=got.difference,
+                p=got.p,
+                exact=False,
+                permutations=0,
+                clusters=got.units,
+                low=got.low,
+                high=got.high,
+                undefined=got.undefined,
+                differing=int((spreads[a].values != spreads[b].values).sum()),
+                note=got.note,
+            )
+        )
+    return found
+
+
+def _spread(metric: Metric, rows: Rows, resamples: int, seed: int) -> Any:
+    """What a system's lists give when their items are drawn again."""
+    from pmbench.stats.rankings import Ranking, ranking_spread
+
+    if not isinstance(metric, RankingMetric):
+        raise _Lacking("no interval, for the metric has the scheme `ranking` and is no RankingMetric")
+    there = [place for place, present in enumerate(rows.present) if present]
+    if any(
+        len(set(rows.units[place])) != len(rows.units[place]) or not rows.arrays[place] for place in there
+    ):
+        raise _Lacking("no interval, for a score does not name the units of its list")
+    rankings = [
+        Ranking(rows.ids[place], tuple(rows.units[place]), tuple(metric.strata(rows.arrays[place][0])))
+        for place in there
+    ]
+    statistics = [_statistic(metric, rows.arrays[place]) for place in there]
+    return ranking_spread(statistics, _values(rows).tolist(), rankings, resamples=resamples, seed=seed)
+
+
+def _statistic(metric: RankingMetric, samples: Sequence[Mapping[str, Any]]) -> Callable[[Any], Floats]:
+    """The mean over the samples of one list, as its value is."""
+
+    def of(draws: Any) -> Floats:
+        total = sum((metric.resample(arrays, draws) for arrays in samples), np.zeros(len(draws)))
+        return np.asarray(total / len(samples), dtype=np.float64)
+
+    return of
+
+
+def _values(rows: Rows) -> Floats:
+    """The metric of each instance that has it; a mean's columns are (value, 1)."""
+    there: Floats = rows.columns[np.asarray(rows.present, dtype=bool), 0]
+    return there
+
+
+def _ends(rows: Rows) -> tuple[list[str], list[str]]:
+    """The two items of each pair that has the metric."""
+    units = [ends for ends, present in zip(rows.units, rows.present, strict=True) if present]
+    if any(len(ends) != 2 for ends in units):
+        raise _Lacking("no interval, for a score does not name the two units of its pair")
+    return [ends[0] for ends in units], [ends[1] for ends in units]
+
+
+def _limits(metric: Metric) -> tuple[float, float]:
+    if not isinstance(metric, PairMean) or metric.limits is None:
+        raise _Lacking("no interval, for the metric has the scheme `dyadic` and is no PairMean with limits")
+    return metric.limits
+
+
+_INTERVALS: dict[str, Callable[[Metric, Rows, int, int, float], Interval]] = {
+    "dyadic": _pairs_interval,
+    "ranking": _lists_interval,
+}
+_COMPARISONS: dict[
+    str,
+    Callable[[Metric, Sequence[Rows], Sequence[tuple[int, int]], int, int, float], list[PairedTest]],
+] = {"dyadic": _pairs_compared, "ranking": _lists_compared}
+
+NOTHING = Interval(math.nan, math.nan, math.nan, 0, 0)
+"""Of a metric that no instance has."""

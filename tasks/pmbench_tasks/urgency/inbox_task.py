@@ -1,0 +1,155 @@
+"""The inbox tasks: put all messages of an inbox in order of urgency."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar
+
+from pmbench import ConfigError, DataError, DatasetSpec, HubDataset, Instance, Response, Row, Score, Task
+from pmbench_tasks.urgency.inbox_metrics import KS, METRICS
+from pmbench_tasks.urgency.inbox_rows import (
+    INBOX_COLUMNS,
+    INBOX_EXAMPLE,
+    Levelled,
+    is_designed,
+    read_inboxes,
+)
+from pmbench_tasks.urgency.messages import level_label
+from pmbench_tasks.urgency.options import InboxOptions
+from pmbench_tasks.urgency.strategies import INBOX_STRATEGIES
+from pmbench_tasks.urgency.views import inbox_view
+
+DEMO = "pmbench_tasks.urgency:demo/inbox.jsonl"
+CITATION = "Gatto et al. 2026, Medical Triage as Pairwise Ranking, arXiv 2601.13178"
+
+
+class Inboxes(Task):
+    """What the inbox tasks share: one instance for each inbox, scored by T-NDCG and safety."""
+
+    citation = CITATION
+    strategies = INBOX_STRATEGIES
+    metrics = METRICS
+    options = InboxOptions
+    option: InboxOptions
+    views: ClassVar = {"inbox": inbox_view}
+    ids_from_text: ClassVar[bool] = False
+    """Whether rows that are only numbered get ids from their text."""
+
+    def __init__(self, options: InboxOptions | None = None) -> None:
+        super().__init__(options)
+        bounds = {"reading_rate": self.option.reading_rate > 0, "budget": self.option.budget >= 0}
+        for name, fine in bounds.items():
+            if not fine:
+                raise ConfigError("it must be above 0", where=f"-o {name}")
+
+    def inboxes(self, rows: Iterable[Row]) -> Mapping[str, Sequence[Levelled]]:
+        """The messages of each inbox.
+
+        Raises:
+            DataError: see `read_inboxes`.
+        """
+        return read_inboxes(rows, ids_from_text=self.ids_from_text)
+
+    def instances(self, rows: Iterable[Row]) -> Iterator[Instance]:
+        """One instance for each inbox, its messages in the order of the rows.
+
+        Raises:
+            DataError: a message or a level that is none, one message twice in an inbox, fewer than two levels in
+                one, or a single message of a level where `design=levels`.
+        """
+        for name, members in self.inboxes(rows).items():
+            levels = [one.level for one in members]
+            self._check_design(name, members[0].row, levels)
+            yield Instance(
+                name,
+                {"messages": [one.message for one in members]},
+                {"levels": levels},
+            )
+
+    def remarks(self, instances: Sequence[Instance]) -> Iterator[str]:
+        """Sizes, levels, what was cut, and how intervals will be made."""
+        for one in instances:
+            levels = one.target["levels"]
+            counts = ", ".join(f"{level_label(level)}: {n}" for level, n in sorted(Counter(levels).items()))
+            yield f"inbox {one.id}: {len(levels)} messages (level {counts})"
+            for k in KS:
+                if k > len(levels):
+                    yield f"inbox {one.id}: T-NDCG@{k} is cut to T-NDCG@{len(levels)}, there are no more messages"
+            if not self.strata(levels):
+                yield f"inbox {one.id}: not designed by level, so its intervals come from leaving messages out"
+
+    def strata(self, levels: Sequence[float]) -> list[float]:
+        """The level of each message where the inbox was put together level by level, else nothing."""
+        by_level = is_designed(levels) if self.option.design == "auto" else self.option.design == "levels"
+        return list(levels) if by_level else []
+
+    async def score(self, instance: Instance, response: Response, judges: Mapping[str, Any]) -> Score:
+        """What the order of an inbox is worth.
+
+        Raises:
+            Unscored: the response holds no order of these messages.
+            ConfigError: `ndcg=ranx`, and ranx is not installed.
+        """
+        from pmbench_tasks.urgency.inbox_scoring import score_of
+
+        levels = instance.target["levels"]
+        ids = [message["id"] for message in instance.inputs["messages"]]
+        return score_of(response, ids, levels, self.strata(levels), self.option)
+
+    def _check_design(self, name: str, row: Row, levels: Sequence[float]) -> None:
+        if self.option.design == "levels" and 1 in (counts := Counter(levels)).values():
+            single = min(level for level, count in counts.items() if count == 1)
+            raise DataError(
+                f"inbox {name!r} has a single message of level {level_label(single)}, so it cannot be resampled"
+                " level by level",
+                where=row.file,
+                remedy="Leave out -o design=levels",
+            )
+
+
+class OwnInbox(Inboxes):
+    """Inboxes of one's own."""
+
+    name = "inbox-triage"
+    title = "Sorting an inbox by urgency, own messages"
+    card = "pmbench_tasks.urgency:CARD-inbox-triage.md"
+    dataset = DatasetSpec(
+        columns=INBOX_COLUMNS,
+        demo=DEMO,
+        sensitivity="phi",
+        private="the messages are yours: give them with --data",
+        example=INBOX_EXAMPLE,
+    )
+
+
+class SynthInbox(Inboxes):
+    """Two inboxes of 30 written messages with de-identified charts; levels from clinicians' labels of all pairs."""
+
+    name = "pmr-synth-inbox"
+    title = "Sorting an inbox by urgency, PMR-Synth"
+    card = "pmbench_tasks.urgency:CARD-pmr-synth-inbox.md"
+    ids_from_text = True
+    dataset = DatasetSpec(
+        columns=INBOX_COLUMNS,
+        hub=HubDataset("PortalPal-AI/PMR-Synth-Inboxes", split="INBOX_A+INBOX_B"),
+        demo=DEMO,
+        sensitivity="deidentified",
+        example=INBOX_EXAMPLE,
+    )
+
+
+class RealInbox(Inboxes):
+    """An inbox of real portal messages."""
+
+    name = "pmr-real-inbox"
+    title = "Sorting an inbox by urgency, PMR-Real"
+    card = "pmbench_tasks.urgency:CARD-pmr-real-inbox.md"
+    reported = "pmbench_tasks.urgency:reported-real.toml"
+    dataset = DatasetSpec(
+        columns=INBOX_COLUMNS,
+        demo=DEMO,
+        sensitivity="phi",
+        private="PMR-Real holds real portal messages and is not published",
+        example=INBOX_EXAMPLE,
+    )

@@ -1,0 +1,95 @@
+"""`pmbench compare`, and systems without a model."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+PAIRS = ("run", "-t", "pair-triage", "-d", "demo", "-q")
+
+
+def runs_of(pmbench, task: str) -> dict[str, str]:
+    """Digest by strategy and label."""
+    rows = [line.split() for line in pmbench("runs", "-t", task).stdout.splitlines()[1:]]
+    return {f"{row[3]} {row[4]}": row[0] for row in rows}
+
+
+def test_a_strategy_that_asks_no_model_needs_none_named(pmbench, tmp_path: Path) -> None:
+    done = pmbench(*PAIRS, "-s", "random", "--json", "out.json")
+    assert done.returncode == 0, done.stderr
+    results = json.loads((tmp_path / "out.json").read_text())
+    assert (results["model"], results["strategy"], results["usage"]["model"]["calls"]) == (
+        "none",
+        "random",
+        0,
+    )
+    # A model that is given is not asked, and its name is not put to what it had no part in.
+    again = pmbench(*PAIRS, "-s", "random", "-m", "smollm2-135m", "--json", "out.json")
+    assert again.returncode == 0 and json.loads((tmp_path / "out.json").read_text())["model"] == "none"
+    assert list(runs_of(pmbench, "pair-triage")) == ["none random"]
+
+
+@pytest.mark.parametrize("given", [(), ("-m", "none")])
+def test_a_strategy_that_asks_a_model_says_so(pmbench, given: tuple[str, ...]) -> None:
+    done = pmbench(*PAIRS, *given)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        "Error: --model: the strategy 'pairwise' asks a model. Give one: --model NAME. See: pmbench models\n"
+    )
+
+
+def test_two_runs_are_compared_pair_by_pair(pmbench, tmp_path: Path) -> None:
+    for strategy in ("random", "length"):
+        assert pmbench(*PAIRS, "-s", strategy, "-o", "seed=5").returncode == 0
+    found = runs_of(pmbench, "pair-triage")
+    done = pmbench("compare", found["none random"], found["none length"], "--json", "-")
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    overlap, accuracy = told["overlap"], told["metrics"][0]
+    assert sum(overlap.values()) == pytest.approx(60) == told["common"]
+    # By hand from the table of the four: A is right where both or only A are.
+    assert accuracy["first"] == pytest.approx((overlap["both"] + overlap["first"]) / 60)
+    assert accuracy["second"] == pytest.approx((overlap["both"] + overlap["second"]) / 60)
+    test = accuracy["test"]
+    assert test["difference"] == pytest.approx((overlap["first"] - overlap["second"]) / 60)
+    assert test["low"] < test["difference"] < test["high"] and 0 < test["p"] <= 1
+    shown = pmbench("compare", found["none random"], found["none length"])
+    assert "right: both " in shown.stdout and "not adjusted for other comparisons" in shown.stdout
+    assert f"pmbench show {found['none random']} --instance" in shown.stdout
+
+
+def test_what_cannot_be_compared_is_refused_and_what_differs_is_said(pmbench) -> None:
+    pmbench(*PAIRS, "-s", "random")
+    pmbench(*PAIRS, "-s", "length", "--limit", "40")
+    pmbench("run", "-t", "inbox-triage", "-d", "demo", "-q", "-s", "random")
+    pairs, inbox = runs_of(pmbench, "pair-triage"), runs_of(pmbench, "inbox-triage")
+    whole, part = pairs["none random"], pairs["none length"]
+    for arguments, words in (
+        (
+            (whole, inbox["none random"]),
+            "the task is pair-triage in the first and inbox-triage in the second",
+        ),
+        ((whole, part), "20 only in the first, 0 only in the second, 40 in both. --on-common compares"),
+        ((whole, "ffff"), "no run 'ffff'"),
+        ((whole, whole, "--slice", "difficulty=odd"), "Labels of difficulty: easy, hard, medium"),
+        ((whole, whole, "--slice", "colour=red"), "Slices: "),
+        ((whole, whole, "--slice", "difficulty"), "NAME=LABEL"),
+    ):
+        done = pmbench("compare", *arguments)
+        assert (done.returncode, done.stdout) == (2, ""), arguments
+        assert words in done.stderr and "Traceback" not in done.stderr
+    common = pmbench("compare", whole, part, "--on-common")
+    assert common.returncode == 0
+    assert (
+        "40 instances that both have scored, without 20 that only A has and 0 that only B has"
+        in common.stdout
+    )
+
+
+def test_options_in_which_two_runs_differ_stand_above_the_numbers(pmbench) -> None:
+    pmbench(*PAIRS, "-s", "random", "--label", "keep")
+    pmbench(*PAIRS, "-s", "random", "-o", "chart=drop", "--label", "drop")
+    found = runs_of(pmbench, "pair-triage")
+    done = pmbench("compare", found["keep random"], found["drop random"])
+    assert done.returncode == 0, done.stderr
+    assert "they differ in options.chart: keep and drop" in done.stdout
