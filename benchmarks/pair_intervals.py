@@ -132,7 +132,8 @@ def bootstrap(random: np.random.Generator, first: Places, second: Places, values
     weights = counts[:, first] * counts[:, second]
     total = weights.sum(axis=1)
     drawn = values @ weights[total > 0].T / total[total > 0]
-    return np.quantile(drawn, [0.025, 0.975], axis=1)
+    bounds: Floats = np.quantile(drawn, [0.025, 0.975], axis=1)
+    return bounds
 
 
 def intervals(
