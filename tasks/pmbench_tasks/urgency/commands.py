@@ -1,0 +1,135 @@
+"""`pmbench triage`: what belongs to the urgency tasks and is no run."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from pmbench import ConfigError, DataError, Row, read_table
+
+if TYPE_CHECKING:
+    from pmbench_tasks.urgency.levels import InboxLevels
+
+NAMES: Mapping[str, tuple[str, ...]] = {
+    "first": ("first", "first_id", "id_1", "id_a", "message_1", "message_a", "a"),
+    "second": ("second", "second_id", "id_2", "id_b", "message_2", "message_b", "b"),
+    "more_urgent": ("more_urgent", "winner", "label", "choice", "preferred"),
+}
+"""Names under which a file of labels may have its three columns; letter case does not count."""
+
+
+@click.group()
+def triage() -> None:
+    """Sites that annotate an inbox of their own: from labels of pairs to levels."""
+
+
+@triage.command()
+@click.argument("labels", type=click.Path(path_type=Path))
+@click.option(
+    "--messages",
+    type=click.Path(path_type=Path),
+    help="A file with the messages, by id: it is written again with their levels, for --task inbox-triage.",
+)
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), help="Write JSON lines here. Default: printed."
+)
+def levels(labels: Path, messages: Path | None, output: Path | None) -> None:
+    """Turn labels of pairs into levels 1 to 6: win rates, cut into sixths.
+
+    LABELS has a row for each pair: the ids of two messages, in columns `first` and `second`, and in `more_urgent` the
+    id of the more urgent one, or `first` or `second`. As appendix A.5.2 of arXiv 2601.13178 made PMR-Synth's.
+    """
+    from pmbench_tasks.urgency.levels import levels_from_pairs
+
+    rows = read_table(labels)
+    columns = _columns(rows[0], labels)
+    texts = None if messages is None else _messages(messages)
+    found = levels_from_pairs(
+        [_label(row, columns) for row in rows],
+        ids=None if texts is None else list(texts),
+        where=[row.where() for row in rows],
+    )
+    lines = [json.dumps(one, ensure_ascii=False) + "\n" for one in _rows(found, texts)]
+    if output is None:
+        click.echo("".join(lines), nl=False)
+    else:
+        _write(output, "".join(lines))
+        click.echo(f"written: {output}")
+    for line in _remarks(found):
+        click.echo(line, err=True)
+
+
+def _columns(row: Row, path: Path) -> dict[str, str]:
+    """The file's own name of each of the three columns."""
+    there = {name.casefold().replace(" ", "_").replace("-", "_"): name for name in row.values}
+    found = {
+        wanted: next((there[name] for name in names if name in there), "") for wanted, names in NAMES.items()
+    }
+    missing = [name for name, column in found.items() if not column]
+    if missing:
+        raise DataError(
+            f"has no column {' and no column '.join(repr(name) for name in missing)}",
+            where=str(path),
+            remedy="A row is first,second,more_urgent: the ids of two messages and of the more urgent one",
+        )
+    return found
+
+
+def _label(row: Row, columns: Mapping[str, str]) -> tuple[str, str, str]:
+    first, second, more = (row.text(columns[name]).strip() for name in NAMES)
+    if not first or not second or not more:
+        raise DataError("a label without an id", where=row.where())
+    sides = {"first": first, "second": second}
+    return first, second, more if more in (first, second) else sides.get(more.casefold(), more)
+
+
+def _messages(path: Path) -> dict[str, Row]:
+    found: dict[str, Row] = {}
+    for row in read_table(path):
+        name = row.text("id").strip()
+        if not name:
+            raise DataError("a message without an id", where=row.where("id"))
+        if name in found:
+            raise DataError("an id that another message has", where=row.where("id"))
+        found[name] = row
+    return found
+
+
+def _rows(found: InboxLevels, texts: Mapping[str, Row] | None) -> Iterator[dict[str, object]]:
+    """One row for each message, the most urgent first; with its own columns where they are given."""
+    for name, level in found.levels.items():
+        own = {} if texts is None else dict(texts[name].values)
+        yield {**own, "id": name, "level": level, "win_rate": round(found.win_rates[name], 9)}
+
+
+def _remarks(found: InboxLevels) -> Iterator[str]:
+    yield f"{len(found.levels)} messages, {found.pairs} labelled pairs"
+    told = {
+        f"{found.missing} pairs nobody labelled: win rates are over the others": found.missing,
+        f"{found.repeated} labels said what was said already": found.repeated,
+        f"{found.tied} messages have the win rate of another: {found.by_duel} of them were put in order by the labels"
+        f" of the pairs among these, {found.by_id} by their ids": found.tied,
+        f"{found.cut} of these stand at a border between two levels: their levels are arbitrary": found.cut,
+    }
+    yield from (line for line, count in told.items() if count)
+
+
+def _write(path: Path, text: str) -> None:
+    """Write for the owner only: it may hold what patients wrote. Only a file that is not there yet is written."""
+    try:
+        with os.fdopen(
+            os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8"
+        ) as file:
+            file.write(text)
+    except FileExistsError:
+        raise ConfigError("is there already", where=str(path), remedy="Name another file") from None
+    except OSError as error:
+        raise ConfigError(f"cannot be written ({error.strerror})", where=str(path)) from None
+
+
+__all__: Sequence[str] = ("triage",)

@@ -1,0 +1,106 @@
+"""`pmbench triage levels`: from labels of pairs to an inbox that can be sorted."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from pathlib import Path
+
+import pytest
+
+from pmbench.cli.main import run
+
+IDS = [f"m{number}" for number in range(12)]
+"""The most urgent first."""
+
+
+@pytest.fixture
+def told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    monkeypatch.chdir(tmp_path)
+
+    def command(*arguments: str) -> tuple[int, str, str]:
+        status = run(["triage", "levels", *arguments])
+        return status, *capsys.readouterr()
+
+    return command
+
+
+def labels(path: Path, *more: str, header: str = "first,second,more_urgent", word: bool = False) -> None:
+    rows = [f"{b},{a},{'second' if word else a}" for a, b in itertools.combinations(IDS, 2)]
+    path.write_text("\n".join([header, *rows, *more]) + "\n")
+
+
+@pytest.mark.parametrize(
+    ("header", "word"), [("first,second,more_urgent", False), ("ID_A,ID B,Winner", True)]
+)
+def test_two_messages_in_each_sixth(told, tmp_path: Path, header: str, word: bool) -> None:
+    labels(tmp_path / "l.csv", header=header, word=word)
+    status, out, err = told("l.csv")
+    rows = [json.loads(line) for line in out.splitlines()]
+    assert status == 0
+    assert [(row["id"], row["level"]) for row in rows] == [
+        (name, 1 + place // 2) for place, name in enumerate(IDS)
+    ]
+    assert (rows[0]["win_rate"], rows[-1]["win_rate"]) == (1.0, 0.0)
+    assert err == "12 messages, 66 labelled pairs\n"
+
+
+def test_with_its_messages_it_is_an_inbox_that_can_be_sorted(told, tmp_path: Path) -> None:
+    labels(tmp_path / "l.csv")
+    rows = [
+        {"id": name, "message": f"text of {name}", "chart": f"{30 + n} yo man"} for n, name in enumerate(IDS)
+    ]
+    (tmp_path / "messages.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert told("l.csv", "--messages", "messages.jsonl", "-o", "inbox.jsonl")[0] == 0
+    assert (tmp_path / "inbox.jsonl").stat().st_mode & 0o077 == 0
+    assert json.loads((tmp_path / "inbox.jsonl").read_text().splitlines()[0]) == {
+        **rows[0],
+        "level": 1,
+        "win_rate": 1.0,
+    }
+    assert run(["run", "-q", "-t", "inbox-triage", "-s", "random", "-d", "inbox.jsonl"]) == 0
+    again = told("l.csv", "-o", "inbox.jsonl")
+    assert (again[0], again[2]) == (2, "Error: inbox.jsonl: is there already. Name another file\n")
+
+
+def test_what_the_labels_leave_open_is_counted(told, tmp_path: Path) -> None:
+    labels(tmp_path / "l.csv", "m0,m1,m0")
+    text = (tmp_path / "l.csv").read_text().splitlines()
+    (tmp_path / "l.csv").write_text("\n".join(text[:2] + text[3:]) + "\n")
+    err = told("l.csv")[2]
+    assert "1 pairs nobody labelled" in err and "1 labels said what was said already" in err
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        ("m0,m1,m1", "l.csv, row 67: the pair of 'm0' and 'm1' is labelled twice"),
+        ("m0,m0,m0", "compared with itself"),
+        ("m0,m1,both", "the more urgent message is neither"),
+        ("m0,,m0", "l.csv, row 67: a label without an id"),
+    ],
+)
+def test_bad_labels_are_errors_of_one_line(told, tmp_path: Path, row: str, words: str) -> None:
+    labels(tmp_path / "l.csv", row)
+    status, out, err = told("l.csv")
+    assert (status, out, err.count("\n")) == (2, "", 1) and words in err
+
+
+def test_files_that_are_none_are_errors_of_one_line(told, tmp_path: Path) -> None:
+    labels(tmp_path / "l.csv")
+    (tmp_path / "odd.csv").write_text("x,y\n1,2\n")
+    (tmp_path / "few.jsonl").write_text('{"id": "m0", "message": "secret words"}\n')
+    (tmp_path / "twice.jsonl").write_text('{"id": "m0"}\n{"id": "m0"}\n')
+    for arguments, words in (
+        (("none.csv",), "none.csv"),
+        (("odd.csv",), "has no column 'first' and no column 'second' and no column 'more_urgent'"),
+        (("l.csv", "--messages", "few.jsonl"), "no message of the inbox has the id"),
+        (
+            ("l.csv", "--messages", "twice.jsonl"),
+            "twice.jsonl, row 2, column 'id': an id that another message has",
+        ),
+        (("l.csv", "-o", "nowhere/x.jsonl"), "cannot be written"),
+    ):
+        status, out, err = told(*arguments)
+        assert (status, out, err.count("\n")) == (2, "", 1), arguments
+        assert words in err and "secret" not in err
