@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pmbench.core.task import Record, View
     from pmbench.core.view import ViewBlock
     from pmbench.running.reading import StoredRun
-    from pmbench.running.results import Results
+    from pmbench.running.results import MetricResult, Results
 
 VERY_FEW = 10
 """Clusters below which a subgroup's row says so: its interval is hardly one."""
@@ -113,7 +113,17 @@ def _show_slices(console: Console, primary: Metric, results: Results) -> None:
         console.print("no subgroups: the data have no column that the task reads as one", soft_wrap=True)
         return
     table = Table(
-        "slice", "value of it", "n", "clusters", primary.title, "95% interval", "", box=None, pad_edge=False
+        "slice",
+        "value of it",
+        "n",
+        "clusters",
+        primary.title,
+        "95% interval",
+        "less the others",
+        "95% interval",
+        "",
+        box=None,
+        pad_edge=False,
     )
     for name, label, found in groups:
         metric = found.metrics.get(primary.name)
@@ -122,11 +132,20 @@ def _show_slices(console: Console, primary: Metric, results: Results) -> None:
             value = "–" if metric.value is None else primary.shown(metric.value)
             ends = terminal.interval(primary, metric.low, metric.high)
             remark = f"fewer than {VERY_FEW} clusters" if found.clusters < VERY_FEW else ""
-        cells = (name, label, str(found.instances), str(found.clusters), value, ends, remark)
+        gap, gap_ends = _gap(primary, found.gap)
+        cells = (name, label, str(found.instances), str(found.clusters), value, ends, gap, gap_ends, remark)
         table.add_row(*(escape(printable(cell)) for cell in cells))
     console.print(table)
     if primary.scheme == "cluster":
         terminal.print_few(console, min(found.clusters for _, _, found in groups))
+
+
+def _gap(primary: Metric, found: MetricResult | None) -> tuple[str, str]:
+    from pmbench.leaderboard.wording import bare, interval
+
+    if found is None or found.value is None:
+        return "–", ""
+    return bare(primary, found.value, sign=True), interval(primary, found.low, found.high)
 
 
 def _show_instance(run: StoredRun, instance: str, sample: int) -> None:

@@ -17,7 +17,7 @@ from pmbench.running.plan import Plan
 from pmbench.running.records import ResponseRecord, ScoreRecord
 from pmbench.running.responding import Key, response_digest
 from pmbench.running.results import Counts, MetricResult, Results, SliceResult, Statistics, Status, UsageTotal
-from pmbench.stats.schemes import METHODS, intervals
+from pmbench.stats.schemes import METHODS, gaps, intervals
 
 if TYPE_CHECKING:
     import numpy as np
@@ -137,10 +137,33 @@ def _slices(
     for instance in plan.chosen:
         for name, label in instance.slices.items():
             parts.setdefault(name, {}).setdefault(label, []).append(instance)
-    return {
+    found = {
         name: {label: _slice(plan, members, by_id, done) for label, members in sorted(labels.items())}
         for name, labels in sorted(parts.items())
     }
+    _add_gaps(plan, records, found)
+    return found
+
+
+def _add_gaps(
+    plan: Plan, records: Sequence[ScoreRecord], found: Mapping[str, Mapping[str, SliceResult]]
+) -> None:
+    """To each subgroup how it differs from all others that have a label, in the primary metric."""
+    primary = plan.task.metrics[0]
+    rows = ScoreColumns(records).rows(primary) if records else None
+    wanted = [(name, label) for name, labels in found.items() if len(labels) > 1 for label in labels]
+    if rows is None or not wanted:
+        return
+    labelled = {instance.id: instance.slices for instance in plan.chosen}
+    own = [labelled[name] for name in rows.ids]
+    parts = [
+        ([one.get(name) == label for one in own], [one.get(name, label) != label for one in own])
+        for name, label in wanted
+    ]
+    for (name, label), interval in zip(wanted, gaps(primary, rows, parts), strict=True):
+        found[name][label].gap = MetricResult(
+            _number(interval.value), _number(interval.low), _number(interval.high), note=interval.note
+        )
 
 
 def _slice(

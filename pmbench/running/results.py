@@ -38,12 +38,14 @@ class SliceResult(msgspec.Struct):
         clusters: that those with a score lie in.
         lost: samples of them that never will have a score (failed, missing).
         metrics: by name; those that stand in a group (one per theme) are not among them.
+        gap: the primary metric in it less that in all others that have a label; null where there are no others.
     """
 
     instances: int
     clusters: int
     lost: int
     metrics: dict[str, MetricResult]
+    gap: MetricResult | None = None
 
 
 class Counts(msgspec.Struct, omit_defaults=False):

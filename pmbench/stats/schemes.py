@@ -16,8 +16,8 @@ import numpy as np
 
 from pmbench.core.metric import Metric, Scheme
 from pmbench.core.unit_metrics import PairMean, RankingMetric
-from pmbench.stats.bootstrap import RESAMPLES, Interval, bootstrap_many
-from pmbench.stats.clusters import Floats
+from pmbench.stats.bootstrap import RESAMPLES, Interval, bootstrap_many, percentiles, resampled_values
+from pmbench.stats.clusters import Floats, ordered_sums
 from pmbench.stats.randomisation import PairedTest, paired_tests
 
 METHODS: dict[Scheme, tuple[str, str]] = {
@@ -124,6 +124,45 @@ def comparisons(
     )
 
 
+def gaps(
+    metric: Metric,
+    rows: Rows,
+    parts: Sequence[tuple[Sequence[bool], Sequence[bool]]],
+    *,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+    level: float = 0.95,
+) -> list[Interval]:
+    """The metric over a part of the instances less that over another part, with its interval, for several such.
+
+    Args:
+        metric: of any scheme; lists have a gap and no interval.
+        rows: of one system.
+        parts: which instances are in the one part and which in the other.
+        resamples, seed, level: as in `intervals`.
+    """
+    masks = [tuple(np.asarray(mask, dtype=bool) for mask in pair) for pair in parts]
+    sides = [[np.where(mask[:, None], rows.columns, 0.0) for mask in pair] for pair in masks]
+    values = [float(np.subtract(*(metric.value(side.sum(axis=0)) for side in pair))) for pair in sides]
+    if metric.scheme == "dyadic":
+        try:
+            return [_pairs_gap(metric, rows, one, other, level) for one, other in masks]
+        except _Lacking as lacking:
+            why = str(lacking)
+    elif metric.scheme == "cluster" and parts:
+        sums = [(metric, ordered_sums(side, rows.clusters)) for pair in sides for side in pair]
+        drawn = resampled_values(sums, resamples=resamples, seed=seed)
+        clusters = len(set(rows.clusters))
+        found = []
+        for place, value in enumerate(values):
+            low, high, undefined = percentiles(drawn[2 * place] - drawn[2 * place + 1], clusters, level)
+            found.append(Interval(value, low, high, clusters, resamples, undefined))
+        return found
+    else:
+        why = "no interval of a gap between lists"
+    return [Interval(value, math.nan, math.nan, 0, 0, note=why) for value in values]
+
+
 class _Lacking(Exception):
     """Why neither intervals nor comparisons can be made: what a metric or a score does not have."""
 
@@ -141,11 +180,25 @@ def _pairs_interval(metric: Metric, rows: Rows, _resamples: int, _seed: int, lev
     from pmbench.stats.dyadic import dyadic_intervals
 
     low, high = _limits(metric)
-    first, second = _ends(rows)
+    first, second = _ends(_there(rows))
     values = (_values(rows) - low) / (high - low)
     got = dyadic_intervals(first, second, values[None, :], level)[0]
     value, lower, upper = (low + (high - low) * share for share in (got.value, got.low, got.high))
     return Interval(value, lower, upper, got.messages, 0, note=got.note)
+
+
+def _pairs_gap(metric: Metric, rows: Rows, one: Any, other: Any, level: float) -> Interval:
+    from pmbench.stats.dyadic_gap import dyadic_gap
+
+    low, high = _limits(metric)
+    kept = np.asarray(rows.present, dtype=bool) & (one | other)
+    ends = [ends for ends, is_kept in zip(rows.units, kept, strict=True) if is_kept]
+    first, second = _ends(ends)
+    values = (rows.columns[kept, 0] - low) / (high - low)
+    got = dyadic_gap(first, second, values, one[kept].tolist(), level)
+    wide = high - low
+    bounds = wide * got.difference, wide * got.low, wide * got.high
+    return Interval(*bounds, clusters=got.messages, resamples=0, note=got.note)
 
 
 def _pairs_compared(
@@ -159,7 +212,7 @@ def _pairs_compared(
     from pmbench.stats.dyadic import dyadic_differences
 
     low, high = _limits(metric)
-    first, second = _ends(systems[0])
+    first, second = _ends(_there(systems[0]))
     values = np.stack([(_values(rows) - low) / (high - low) for rows in systems])
     wide = high - low
     return [
@@ -251,12 +304,16 @@ def _values(rows: Rows) -> Floats:
     return there
 
 
-def _ends(rows: Rows) -> tuple[list[str], list[str]]:
-    """The two items of each pair that has the metric."""
-    units = [ends for ends, present in zip(rows.units, rows.present, strict=True) if present]
+def _ends(units: Sequence[Sequence[str]]) -> tuple[list[str], list[str]]:
+    """The two items of each pair."""
     if any(len(ends) != 2 for ends in units):
         raise _Lacking("no interval, for a score does not name the two units of its pair")
     return [ends[0] for ends in units], [ends[1] for ends in units]
+
+
+def _there(rows: Rows) -> list[Sequence[str]]:
+    """The units of each instance that has the metric."""
+    return [units for units, present in zip(rows.units, rows.present, strict=True) if present]
 
 
 def _limits(metric: Metric) -> tuple[float, float]:
