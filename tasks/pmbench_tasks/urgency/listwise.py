@@ -20,6 +20,15 @@ _BARE = re.compile(r"(?<![\w.])(\d{1,6})(?![\w%])(?!\.\d)")
 _LIST_MARK = re.compile(r"^[ \t]*\d{1,6}[.):][ \t]+(?=\S)", re.MULTILINE)
 
 
+SCHEMA: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {"order": {"type": "array", "items": {"type": "integer"}}},
+    "required": ["order"],
+    "additionalProperties": False,
+}
+"""What an answer is, where the engine can be held to it. Not how long the list is: not all engines take that."""
+
+
 class Listwise:
     """One prompt with all messages, one answer with their numbers in order."""
 
@@ -50,7 +59,11 @@ class Listwise:
         asked = self.prompt.messages(messages=[shown(message, chart=chart) for message in messages])
         for attempt in range(ATTEMPTS):
             answer = await model.chat(
-                asked, max_tokens=TOKENS_BESIDE + TOKENS_EACH * n, temperature=0.0, attempt=attempt
+                asked,
+                max_tokens=TOKENS_BESIDE + TOKENS_EACH * n,
+                temperature=0.0,
+                schema=SCHEMA,
+                attempt=attempt,
             )
             order, wrong = order_in(answer.text, n)
             if order:
