@@ -47,14 +47,14 @@ class TestHfAlone(HfSuite):
 
     @property
     def spec(self) -> str:
-        return f"hf:{self.folder}?batch=1"
+        return f"hf:{self.folder}?batch=1&context=1024"
 
 
 @pytest.mark.model
 class TestHfInBatches(HfSuite):
     @property
     def spec(self) -> str:
-        return f"hf:{self.folder}"
+        return f"hf:{self.folder}?context=1024"
 
 
 @pytest.mark.model
