@@ -1,91 +1,56 @@
 """What the reuse of common beginnings gains on an inbox, and what it changes.
 
-An inbox of 30 messages is put in order by comparing each with each other one: 870 prompts, 29 of which begin alike.
-Asked are the embedded chat model's log-probabilities of two options, in three ways, side by side in one run:
+The first demo inbox of 30 messages is put in order by comparing each with each other one: 870 prompts, 29 of which
+begin alike. Asked is the embedded chat model for the probability of yes, in several ways, side by side in one run:
 
-- without reuse, which is how one slot computes by default;
-- with reuse, the requests handed over in random order to the engine one by one, as a plain queue would;
-- with reuse, handed over in the same random order all at once to the model that strategies are given, which puts
-  those with a common beginning one after the other.
+- without reuse: every prompt is read whole (`?cache=off`);
+- marked: what the prompt file marks as the common beginning is read once (one slot, the default), the requests handed
+  over in random order all at once to the model that strategies are given, which puts those that begin alike together;
+- marked, random order: the same, one request after the other in random order, as a plain queue would;
+- reuse of whatever prompts have in common (`?cache=on`), in random order and together, and with four slots.
 
-Also: in how many of the comparisons the more probable option is another one than without reuse, with one slot
-and with four.
+Also: whether the probabilities of the two marked ways are equal to the last bit, and in how many comparisons the
+more probable option is another one than without reuse.
 
-    python benchmarks/prefix_reuse.py [--first-messages 4] [--messages 30]
+    python benchmarks/prefix_reuse.py [--first-messages 4]
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import json
 import os
 import random
 import tempfile
 import time
+from importlib.resources import files
 from pathlib import Path
 
-from pmbench.core.model import Message
+from pmbench import Message, Prompt
 from pmbench.models.catalogue import open_model
 from pmbench.models.store import CompletionStore
 
 MODEL = "smollm2-135m"
-OPTIONS = ("A", "B")
-
-_SYSTEM = (
-    "You work at the desk of a doctor's practice and decide which of two messages of patients is answered first. "
-    "Answer with one letter."
-)
-_OPENINGS = (
-    "Hello, this is about my {}.",
-    "Good morning, I write because of my {}.",
-    "Dear doctor, my {} again.",
-)
-_THINGS = (
-    "left knee",
-    "blood pressure",
-    "cough",
-    "rash",
-    "sleep",
-    "stomach",
-    "new tablets",
-    "ear",
-    "eyesight",
-)
-_SENTENCES = (
-    "It began on {} and has come and gone since then without any reason that I could find.",
-    "I took what you gave me twice a day with food, as the label says, and wrote everything down.",
-    "My neighbour, who used to be a nurse, thinks that I should have somebody look at it this week.",
-    "At night it is worse, and in the morning I can hardly get out of bed before {} o'clock.",
-    "I have no fever, I eat and drink as usual, and the swelling is about as large as a walnut.",
-    "Could you tell me whether I should come in, or whether it can wait until the check in {}?",
-    "The chemist had run out of them, so that I went without for {} days.",
-    "Thank you for taking the time to read this long letter.",
-)
+OPTIONS = ("yes", "no")
+WAYS = {
+    "without reuse": (f"{MODEL}?cache=off", False),
+    "marked": (MODEL, True),
+    "marked, random order": (MODEL, False),
+    "whatever is common": (f"{MODEL}?cache=on", True),
+    "whatever, random order": (f"{MODEL}?cache=on", False),
+    "whatever, 4 slots": (f"{MODEL}?slots=4", True),
+}
 
 
-def inbox(count: int) -> list[str]:
-    """Messages of about a hundred words, made of parts; they are nobody's."""
-    chance = random.Random(0)
-    messages = []
-    for _ in range(count):
-        opening = chance.choice(_OPENINGS).format(chance.choice(_THINGS))
-        body = [s.format(chance.randint(2, 12)) for s in chance.sample(_SENTENCES, 6)]
-        messages.append(" ".join([opening, *body]))
-    return messages
-
-
-def comparisons(messages: list[str], firsts: int) -> list[list[Message]]:
-    """The prompts in random order; all pairs whose first message is one of the first so many."""
+def comparisons(firsts: int) -> list[list[Message]]:
+    """The prompts in random order: all pairs of the inbox whose first message is one of the first so many."""
+    lines = files("pmbench_tasks.urgency").joinpath("demo/inbox.jsonl").read_text().splitlines()
+    messages = [row for row in map(json.loads, lines) if row["inbox"] == "a"]
     pairs = [(a, b) for a in range(min(firsts, len(messages))) for b in range(len(messages)) if a != b]
     random.Random(1).shuffle(pairs)
-    asked = "Message A:\n{}\n\nMessage B:\n{}\n\nWhich message is answered first?"
-    return [
-        [
-            {"role": "system", "content": _SYSTEM},
-            {"role": "user", "content": asked.format(messages[a], messages[b])},
-        ]
-        for a, b in pairs
-    ]
+    prompt = Prompt("pmbench_tasks.urgency:prompts/compare.txt")
+    return [prompt.messages(first=messages[a], second=messages[b]) for a, b in pairs]
 
 
 async def ask(spec: str, prompts: list[list[Message]], *, at_once: bool) -> tuple[float, list[float]]:
@@ -94,7 +59,7 @@ async def ask(spec: str, prompts: list[list[Message]], *, at_once: bool) -> tupl
         store = CompletionStore(Path(folder) / "completions.sqlite")
         model = open_model(spec, store=store)
         try:
-            await model.choose([{"role": "user", "content": "A or B?"}], OPTIONS)  # it is loaded now
+            await model.choose([{"role": "user", "content": "Yes or no?"}], OPTIONS)  # it is loaded now
             began = time.perf_counter()
             if at_once:
                 choices = await asyncio.gather(*[model.choose(prompt, OPTIONS) for prompt in prompts])
@@ -110,29 +75,24 @@ async def ask(spec: str, prompts: list[list[Message]], *, at_once: bool) -> tupl
 def main() -> None:
     """Print times as ratios, and what reuse changes."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--messages", type=int, default=30)
     parser.add_argument("--first-messages", type=int, default=4)
     given = parser.parse_args()
-    prompts = comparisons(inbox(given.messages), given.first_messages)
-    print(f"{len(prompts)} comparisons, load {os.getloadavg()[0]:.1f}")
-
-    ways = {
-        "without reuse": (f"{MODEL}?cache=off", False),
-        "reuse, random order": (f"{MODEL}?cache=on", False),
-        "reuse, ordered": (f"{MODEL}?cache=on", True),
-        "reuse, ordered, 4 slots": (f"{MODEL}?slots=4", True),
-    }
-    found = {name: asyncio.run(ask(spec, prompts, at_once=once)) for name, (spec, once) in ways.items()}
-    slowest, plain = found["without reuse"]
-    for name, (seconds, probabilities) in found.items():
+    prompts = comparisons(given.first_messages)
+    print(f"{len(prompts)} comparisons, load {os.getloadavg()[0]:.1f}", flush=True)
+    found: dict[str, tuple[float, list[float]]] = {}
+    for name, (spec, at_once) in WAYS.items():
+        found[name] = asyncio.run(ask(spec, prompts, at_once=at_once))
+        (slowest, plain), (seconds, probabilities) = found["without reuse"], found[name]
         flips = sum((p > 0.5) != (q > 0.5) for p, q in zip(probabilities, plain, strict=True))
         apart = max(abs(p - q) for p, q in zip(probabilities, plain, strict=True))
         print(
-            f"{name:26} {seconds:7.1f} s, {slowest / seconds:5.2f} times as fast; another option in {flips} of"
-            f" {len(prompts)}, probabilities apart by {apart:.5f} at most"
+            f"{name:24} {seconds:7.1f} s, {slowest / seconds:5.2f} times as fast; another option in {flips} of"
+            f" {len(prompts)}, probabilities apart by {apart:.5f} at most",
+            flush=True,
         )
-    random_order, ordered = found["reuse, random order"][0], found["reuse, ordered"][0]
-    print(f"ordered against random order: {random_order / ordered:.2f} times as fast")
+    together, mixed = found["marked"], found["marked, random order"]
+    print(f"marked, together against random order: {mixed[0] / together[0]:.2f} times as fast")
+    print(f"equal to the last bit whatever the order: {together[1] == mixed[1]}")
     print(f"load {os.getloadavg()[0]:.1f}")
 
 
