@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Sequence
-from typing import TypeVar
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeAlias, TypeVar
 
 from pmbench import RequestFailed
 
 A = TypeVar("A")
 
+Ask: TypeAlias = Callable[[], Awaitable[A]]
 
-async def ask_each(asks: Sequence[Awaitable[A]]) -> list[A]:
+AT_ONCE = 4096
+"""Asked at the same time: all pairs of 64 messages. More would only fill the memory."""
+
+
+async def ask_each(asks: Sequence[Ask[A]]) -> list[A]:
     """Await all, begun in their order; everything comes to its end before anything is raised.
 
     Raises:
@@ -25,11 +30,11 @@ async def ask_each(asks: Sequence[Awaitable[A]]) -> list[A]:
     return [answer for answer in answers if not isinstance(answer, RequestFailed)]
 
 
-async def ask_all(asks: Sequence[Awaitable[A]]) -> list[A | None]:
+async def ask_all(asks: Sequence[Ask[A]]) -> list[A | None]:
     """Await all, begun in their order; what failed for good is None.
 
-    How many are in flight is the model's affair. Everything comes to its end before anything is raised: what is in
-    flight has been paid for.
+    How many of them are in flight is the model's affair. Everything begun comes to its end before anything is
+    raised: what is in flight has been paid for.
 
     Raises:
         RequestFailed: every one failed (the first failure).
@@ -42,12 +47,27 @@ async def ask_all(asks: Sequence[Awaitable[A]]) -> list[A | None]:
     return [None if isinstance(answer, RequestFailed) else answer for answer in answers]
 
 
-async def _ended(asks: Sequence[Awaitable[A]]) -> list[A | RequestFailed]:
-    """Answers and failed requests, once there is nothing in flight; any other exception is raised."""
-    answers = await asyncio.gather(*asks, return_exceptions=True)
-    kept: list[A | RequestFailed] = []
-    for answer in answers:
-        if isinstance(answer, BaseException) and not isinstance(answer, RequestFailed):
-            raise answer
-        kept.append(answer)
-    return kept
+async def _ended(asks: Sequence[Ask[A]]) -> list[A | RequestFailed]:
+    """Answers and failed requests, once there is nothing in flight; any other exception is raised.
+
+    After one, nothing more is begun.
+    """
+    answers: dict[int, A | RequestFailed] = {}
+    raised: list[Exception] = []
+    waiting = iter(enumerate(asks))
+
+    async def work() -> None:
+        for place, ask in waiting:
+            if raised:
+                return
+            try:
+                answers[place] = await ask()
+            except RequestFailed as error:
+                answers[place] = error
+            except Exception as error:  # noqa: BLE001 - it is raised below, when all in flight has ended
+                raised.append(error)
+
+    await asyncio.gather(*(work() for _ in range(min(AT_ONCE, len(asks)))))
+    if raised:
+        raise raised[0]
+    return [answers[place] for place in range(len(asks))]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, Literal
 
 from pmbench import Model, Options, Prompt, RequestFailed, Response, StrategyContext
@@ -61,7 +62,7 @@ class LevelledInbox(Levels):
         """
         chart = inbox_options(context).chart == "keep"
         messages = inputs["messages"]
-        levels = await ask_all([self.level(message, model, chart=chart) for message in messages])
+        levels = await ask_all([partial(self.level, message, model, chart=chart) for message in messages])
         data: dict[str, Any] = {
             "ids": [message["id"] for message in messages],
             "scores": [None if level is None else round(LEAST_URGENT - level, 9) for level in levels],
@@ -86,5 +87,5 @@ class LevelledPair(Levels):
         """
         chart = pair_options(context).chart == "keep"
         pair = (inputs["first"], inputs["second"])
-        levels = await ask_each([self.level(message, model, chart=chart) for message in pair])
+        levels = await ask_each([partial(self.level, message, model, chart=chart) for message in pair])
         return Response(data={"levels": levels})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from pmbench import ConfigError, Model, Options, Response, StrategyContext
@@ -43,7 +44,7 @@ class ComparedPair:
         if options.orders == "one":
             wanted = [before := first_shown(first, second, options.seed), not before]
         asks = [
-            self.comparator(*pair, model, context)
+            partial(self.comparator, *pair, model, context)
             for pair, asked in zip(orders, wanted, strict=True)
             if asked
         ]
@@ -89,7 +90,7 @@ class ComparedInbox:
         messages: Sequence[PortalMessage] = inputs["messages"]
         places = asked_places(messages, options)
         answers = await ask_all(
-            [self.comparator(messages[i], messages[j], model, context) for i, j in places]
+            [partial(self.comparator, messages[i], messages[j], model, context) for i, j in places]
         )
         comparisons: list[list[float | None]] = [[None] * len(messages) for _ in messages]
         for (i, j), answer in zip(places, answers, strict=True):

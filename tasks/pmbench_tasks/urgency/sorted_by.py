@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from pmbench import Model, Options, RequestFailed, Response, StrategyContext
@@ -105,7 +106,7 @@ class _Asking:
             if first_shown(one, other, self.options.seed):
                 return await self._call(one, other)
             return 1.0 - await self._call(other, one)
-        shown, reversed_ = await ask_each([self._call(one, other), self._call(other, one)])
+        shown, reversed_ = await ask_each([partial(self._call, one, other), partial(self._call, other, one)])
         # Equal answers make exactly one half.
         return 0.5 + (shown - reversed_) / 2
 
