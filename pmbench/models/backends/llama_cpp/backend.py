@@ -26,7 +26,7 @@ from pmbench.core.model import Choice, Completion, FinishReason
 from pmbench.models import first_token, presets
 from pmbench.models.backend import Backend, BackendOptions, Request
 from pmbench.models.backends.llama_cpp.beginnings import Beginning
-from pmbench.models.backends.llama_cpp.stream import Answer, Stopped, ask
+from pmbench.models.backends.llama_cpp.stream import Answer, Stopped, ask, read
 from pmbench.models.backends.llama_cpp.text import Speaker
 from pmbench.models.files import cache
 from pmbench.models.paths import ABSENT, expanded, shortened, why_no_file
@@ -259,7 +259,10 @@ class LlamaCpp(Backend):
         given.api_keys = [self._key]
         given.endpoint_slots = given.endpoint_props = given.endpoint_metrics = given.ui = False
         try:
-            return xllamacpp.Server(given)
+            server = xllamacpp.Server(given)
+            # An engine that is let go of before it has begun to listen for requests waits for itself for ever.
+            read(server, [0], kept=False, stop=self._closing.is_set)
+            return server
         except (RuntimeError, ValueError):
             raise ModelUnavailable(
                 f"llama.cpp cannot load {self.path.name}: not a whole GGUF model, or not enough memory for "

@@ -108,7 +108,9 @@ def _prompt(
     if prompt is not None or not shared:
         beginning.drop()
         return prompt
-    whole = beginning.prepare(speaker, wanted, shared, lambda tokens, kept: _read(server, tokens, kept, stop))
+    whole = beginning.prepare(
+        speaker, wanted, shared, lambda tokens, kept: read(server, tokens, kept=kept, stop=stop)
+    )
     if whole is None:
         beginning.drop()
         return None
@@ -116,7 +118,7 @@ def _prompt(
     return list(whole)
 
 
-def _read(server: Any, tokens: list[int], kept: bool, stop: Callable[[], bool]) -> bool:
+def read(server: Any, tokens: list[int], *, kept: bool, stop: Callable[[], bool]) -> bool:
     """Read tokens into the slot, keeping what it has of them or not; False where it was left or failed."""
     reader = _Reader(stop)
     asked = {"prompt": tokens, "max_tokens": 0, "temperature": 0.0, "stream": True, "return_progress": True}
