@@ -52,6 +52,7 @@ def make_requests(
     from pmbench.core.errors import ConfigError
     from pmbench.core.registry import load_task
     from pmbench.data.columns import parse_columns
+    from pmbench.models.backends.none import NO_MODEL
     from pmbench.running.judges import judges_of
     from pmbench.running.plan import RunRequest, runs_folder, strategies_of
 
@@ -74,7 +75,7 @@ def make_requests(
             command=tuple(sys.argv[1:]),
             **rest,
         )
-        for name in model or [""]
+        for name in model or [NO_MODEL]
         for chosen in strategies_of(load_task(task), strategy)
         for by_role in chosen_judges
     ]

@@ -191,7 +191,7 @@ def _with_model(request: RunRequest, name: str, strategy: Strategy) -> RunReques
     """
     if request.strategy is not None and not strategy.needs and not request.model.startswith("replay:"):
         return replace(request, model=NO_MODEL)
-    if request.model in ("", NO_MODEL):
+    if request.model == NO_MODEL:
         raise ConfigError(
             f"the strategy {name!r} asks a model",
             where="--model",

@@ -17,6 +17,7 @@ from pmbench import (
     Completion,
     DataError,
     Instance,
+    Options,
     Record,
     Response,
     Row,
@@ -170,7 +171,7 @@ def test_strategies_ask_once_and_keep_what_the_model_wrote(name: str) -> None:
     assert "Asthma {% x %}" in response.text
     assert response.text == response.text.strip()
     assert [limit for _, limit, _ in model.requests] == [320]
-    assert strategy.estimate(inputs) == (1, 1)
+    assert strategy.estimate(inputs, Options()) == (1, 1)
 
 
 def test_prompts_are_short_and_thematic_names_every_theme() -> None:

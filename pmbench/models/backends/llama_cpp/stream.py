@@ -77,8 +77,9 @@ def ask(
             server.handle_chat_completions(wanted, reader)
         else:
             server.handle_completions(_of_prompt(wanted, prompt), reader)
-    except (ValueError, RuntimeError):
-        # Raised before the model is asked: the schema, or messages that the chat template cannot take.
+    except (ValueError, RuntimeError, TypeError):
+        # Raised before the model is asked: the schema, or messages that the chat template cannot take. A TypeError
+        # is orjson's for half a surrogate pair; xllamacpp writes with it where it is installed.
         if "response_format" in body:
             raise RequestFailed("schema", "the engine cannot enforce this JSON schema") from None
         raise RequestFailed("invalid", "the model's chat template cannot take these messages") from None
@@ -124,7 +125,7 @@ def read(server: Any, tokens: list[int], *, kept: bool, stop: Callable[[], bool]
     asked = {"prompt": tokens, "max_tokens": 0, "temperature": 0.0, "stream": True, "return_progress": True}
     try:
         server.handle_completions(asked | {"cache_prompt": kept}, reader)
-    except (ValueError, RuntimeError):
+    except (ValueError, RuntimeError, TypeError):
         return False
     return reader.error is None and not reader.left and not reader.broken
 
