@@ -13,7 +13,7 @@ from rich.table import Table
 
 from pmbench.cli.columns import printable, width_asked
 from pmbench.core.metric import Metric
-from pmbench.running.progress import PlainLines, Silent
+from pmbench.running.progress import PlainLines, Silent, requests_text
 from pmbench.running.progress import Progress as Hears
 from pmbench.running.results import Results, UsageTotal
 
@@ -33,6 +33,7 @@ class Bar:
             MofNCompleteColumn(),
             TextColumn("{task.fields[rate]}"),
             TimeRemainingColumn(),
+            TextColumn("{task.fields[requests]}"),
             TextColumn("[red]{task.fields[failed]}"),
             console=console,
             transient=False,
@@ -44,7 +45,9 @@ class Bar:
         """Show a bar."""
         self._failed = 0
         self._progress.start()
-        self._task = self._progress.add_task(phase, total=total, completed=done, rate="", failed="")
+        self._task = self._progress.add_task(
+            phase, total=total, completed=done, rate="", failed="", requests=""
+        )
 
     def advance(self, *, failed: bool = False) -> None:
         """One step."""
@@ -55,6 +58,11 @@ class Bar:
         told = f"{self._failed} failed" if self._failed else ""
         rate = f"{task.speed:.1f}/s" if task.speed else ""
         self._progress.update(self._task, advance=1, failed=told, rate=rate)
+
+    def requests(self, done: int, wanted: int) -> None:
+        """Beside the bar: an inbox takes hundreds of them."""
+        if self._task is not None:
+            self._progress.update(self._task, requests=requests_text(done, wanted))
 
     def finish(self) -> None:
         """Leave the bar as it is."""

@@ -63,7 +63,7 @@ class FacadeModel:
         sleep: how to wait between attempts.
 
     Attributes:
-        asked: calls in this process.
+        asked: calls in this process; done: those that have come to their end, whatever it was.
         answered_from_store: how many of them no request was sent for.
         unreadable: keys of rows of the store that were passed over because they cannot be read.
         round: raised to ask anew what the store already has an answer to; the earlier answers stay.
@@ -83,7 +83,7 @@ class FacadeModel:
         self.name, self.backend, self.store, self.sampling = name, backend, store, sampling
         patience = patience or Patience(each=None if backend.local else REMOTE_SECONDS)
         self._asker = Asker(name, backend, traffic=traffic, patience=patience, sleep=sleep)
-        self.asked = self.answered_from_store = self.round = 0
+        self.asked = self.done = self.answered_from_store = self.round = 0
         self.unreadable: set[str] = set()
         self._flights = Flights()
         self._opened = OpenOnce(self._open)
@@ -266,6 +266,7 @@ class FacadeModel:
         key, stored = self._stored(key, shape)
         if stored is not None:
             self.answered_from_store += 1
+            self.done += 1
             calls.append(answered(kind, stored, stored=True))
             return stored
 
@@ -279,6 +280,8 @@ class FacadeModel:
         except RequestFailed as error:
             calls.append(_failed(kind, flight, error.kind, shared=shared))
             raise
+        finally:
+            self.done += 1
         calls.append(answered(kind, answer, stored=shared, retries=0 if shared else flight.retries))
         return answer
 

@@ -19,6 +19,10 @@ class Progress(Protocol):
         """One item is done."""
         ...
 
+    def requests(self, done: int, wanted: int) -> None:
+        """So many requests of the phase have been answered, of so many; 0: nobody knows of how many."""
+        ...
+
     def finish(self) -> None:
         """The phase is over."""
         ...
@@ -28,6 +32,11 @@ class Progress(Protocol):
         ...
 
 
+def requests_text(done: int, wanted: int) -> str:
+    """`212 of 870 requests`."""
+    return f"{done} of {wanted} requests" if wanted else f"{done} requests"
+
+
 class Silent:
     """Says nothing."""
 
@@ -35,6 +44,9 @@ class Silent:
         """Nothing."""
 
     def advance(self, *, failed: bool = False) -> None:
+        """Nothing."""
+
+    def requests(self, done: int, wanted: int) -> None:
         """Nothing."""
 
     def finish(self) -> None:
@@ -69,6 +81,13 @@ class PlainLines:
             rate = (self._done - self._first) / max(now - self._began, 1e-9)
             left = (self._total - self._done) / rate if rate else 0.0
             self.note(self._state() + f", {rate:.1f} a second, {left:.0f} s left")
+
+    def requests(self, done: int, wanted: int) -> None:
+        """Say so now and then: an inbox takes hundreds of them."""
+        now = time.monotonic()
+        if now - self._told >= self.every:
+            self._told = now
+            self.note(f"{self._state()}; {requests_text(done, wanted)}, {now - self._began:.0f} s so far")
 
     def finish(self) -> None:
         """Say how it ended."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 import msgspec
@@ -21,6 +23,9 @@ from pmbench.running.workers import Stop, over, width_for
 
 Key = tuple[str, int]
 """Id of an instance and number of a sample."""
+
+MANY = 10
+"""Requests of one instance from which on the user is told how many are answered."""
 
 _WORST = ("error", "refused", "length")
 
@@ -55,8 +60,36 @@ async def respond(plan: Plan, have: dict[Key, ResponseRecord], progress: Progres
         if plan.request.batch_api:
             # A job is made of what is asked at the same time.
             width = len(todo)
-        await over(todo, answer, width=width, stop=stop)
+        async with _telling_of_requests(plan, [instance for _, instance in todo], progress):
+            await over(todo, answer, width=width, stop=stop)
     progress.finish()
+
+
+@contextlib.asynccontextmanager
+async def _telling_of_requests(
+    plan: Plan, instances: Sequence[Instance], progress: Progress
+) -> AsyncIterator[None]:
+    """Tell every second how many requests are answered, where an instance takes many."""
+    estimates = [plan.strategy.estimate(instance.inputs, plan.task.option) for instance in instances]
+    if max(most for _, most in estimates) < MANY:
+        yield
+        return
+    wanted = sum(most for _, most in estimates) if all(low == high for low, high in estimates) else 0
+    began = plan.model.done
+
+    async def tell() -> None:
+        while True:
+            await asyncio.sleep(1.0)
+            progress.requests(plan.model.done - began, wanted)
+
+    telling = asyncio.create_task(tell())
+    try:
+        yield
+        progress.requests(plan.model.done - began, wanted)
+    finally:
+        telling.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await telling
 
 
 def _at_once(plan: Plan, instance: Instance) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import secrets
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
@@ -14,7 +15,10 @@ from pmbench.core.registry import resource
 if TYPE_CHECKING:
     from jinja2 import Template
 
-_PART = re.compile(r"^\[(system|user|assistant|more)\][ \t]*\n", re.MULTILINE)
+_PART = re.compile(r"^\[(system|user|assistant)\][ \t]*\n", re.MULTILINE)
+
+_MARK = f"\ue000{secrets.token_hex(8)}\ue000"
+"""What `{{ shared }}` writes until it is taken out again; no text of a dataset can hold it."""
 
 
 class Prompt:
@@ -47,30 +51,24 @@ class Prompt:
         Raises:
             jinja2.UndefinedError: the template names a value that was not given.
         """
-        return _template(self.source).render(**values).strip()
+        return _template(self.source).render(**{"shared": "", **values}).strip()
 
     def messages(self, **values: Any) -> list[Message]:
         """The file's parts, each begun by a line `[system]`, `[user]` or `[assistant]`, as a conversation.
 
-        A file without such a line is one user turn; a part that renders to nothing is left out. A line `[more]`
-        goes on with the turn before it, after a blank line: what stands above it is marked as the beginning that
-        many prompts of this file share.
+        A file without such a line is one user turn; a part that renders to nothing is left out. `{{ shared }}` in the
+        last part stands where the beginning ends that many prompts of this file share: it writes nothing, and is
+        handed on as `shared` of that turn.
         """
-        turns: list[Message] = []
-        for role, part in self._parts:
-            content = part.render(**values).strip()
-            if role == "more" and turns and content:
-                above = turns[-1]["content"]
-                turns[-1] = {
-                    "role": turns[-1]["role"],
-                    "content": f"{above}\n\n{content}",
-                    "shared": len(above),
-                }
-            elif content:
-                turns.append(
-                    cast("Message", {"role": "user" if role == "more" else role, "content": content})
-                )
-        return turns
+        turns = [
+            cast("Message", {"role": role, "content": part.render(**{"shared": _MARK, **values}).strip()})
+            for role, part in self._parts
+        ]
+        for turn in turns:
+            before, mark, after = turn["content"].partition(_MARK)
+            if mark:
+                turn["content"], turn["shared"] = before + after.replace(_MARK, ""), len(before)
+        return [turn for turn in turns if turn["content"]]
 
     @cached_property
     def _bytes(self) -> bytes:

@@ -52,15 +52,15 @@ def test_a_prompt_that_is_not_there_is_said_by_name(reference: str) -> None:
         _ = Prompt(reference).digest
 
 
-def test_a_line_more_goes_on_with_the_turn_and_marks_what_stood_above(tmp_path: Path, monkeypatch) -> None:
+def test_the_end_of_what_is_shared_is_marked_and_writes_nothing(tmp_path: Path, monkeypatch) -> None:
     package = tmp_path / "marked_prompts"
     package.mkdir()
     (package / "__init__.py").touch()
-    (package / "p.txt").write_text("[system]\nSort.\n[user]\nFirst: {{ a }}\n[more]\nSecond: {{ b }}\n")
+    (package / "p.txt").write_text("[system]\nSort.\n[user]\nFirst: {{ a }}\nSecond:{{ shared }} {{ b }}\n")
     monkeypatch.syspath_prepend(tmp_path)
     prompt = Prompt("marked_prompts:p.txt")
-    one, other = (prompt.messages(a="a\n[more]\nx", b=b) for b in ("b", "c"))
-    assert one[1] == {"role": "user", "content": "First: a\n[more]\nx\n\nSecond: b", "shared": 17}
-    shared = one[1]["shared"]
-    assert one[1]["content"][:shared] == other[1]["content"][:shared] == "First: a\n[more]\nx"
-    assert prompt.messages(a="a", b="")[1]["content"] == "First: a\n\nSecond:"
+    one, other = (prompt.messages(a="a {{ shared }} \ue000", b=b) for b in ("b", "c"))
+    assert one[1] == {"role": "user", "content": "First: a {{ shared }} \ue000\nSecond: b", "shared": 31}
+    assert one[1]["content"][:31] == other[1]["content"][:31] == "First: a {{ shared }} \ue000\nSecond:"
+    assert "shared" not in one[0]
+    assert prompt.render(a="a", b="b").endswith("First: a\nSecond: b")

@@ -2,8 +2,9 @@
 
 How a prompt is cut into batches moves the last digits of what the model makes of it. A prompt with a marked
 beginning is therefore always read in the same three steps: the beginning, from an empty slot; its last token once
-more, alone; the rest. Where the slot still holds that very beginning, the first step is left out, which changes no
-digit. With one slot an answer so depends on its own request alone, as without any reuse.
+more, alone; the rest. Where the slot still holds that very beginning, the first step is left out, and where what
+follows it begins with another token than before, so that the engine keeps the beginning and nothing else, the second
+too. Neither changes a digit. With one slot an answer so depends on its own request alone, as without any reuse.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ class Beginning:
 
     def __init__(self) -> None:
         self._held: list[int] = []
+        self._next = -1
 
     def drop(self) -> None:
         """The slot may hold something else."""
@@ -55,14 +57,14 @@ class Beginning:
         beginning = whole[: _alike(whole, begun)]
         if not LEAST <= len(beginning) < len(whole):
             return None
-        if beginning != self._held:
-            self._held = []
-            if not read(beginning, False):
-                return None
-        self._held = []
-        if not read(beginning, True):
+        following = whole[len(beginning)]
+        held, self._held = self._held, []
+        if beginning != held and not read(beginning, False):
             return None
-        self._held = beginning
+        # The engine keeps all that two prompts have in common, so what comes after the beginning must not be.
+        if (beginning != held or following == self._next) and not read(beginning, True):
+            return None
+        self._held, self._next = beginning, following
         return whole
 
 
