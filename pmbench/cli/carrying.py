@@ -72,6 +72,7 @@ def make_requests(
             strategy=chosen,
             options=_pairs(options, "-o"),
             judges=by_role,
+            if_offered="all" in strategy,
             command=tuple(sys.argv[1:]),
             **rest,
         )
@@ -110,7 +111,7 @@ def carry_out_all(
     from pmbench.running.plan import make_plan
 
     # All are planned before any is begun: a misspelt second model must not come out after hours of the first.
-    plans = [make_plan(request) for request in requests]
+    plans = _planned(requests, quiet=quiet)
     if not dry_run:
         begin_anew(plans, terminal.progress(quiet=quiet))
     show = Shown(quiet, dry_run, json_file == "-", notes, remarks, to_mend)
@@ -125,6 +126,31 @@ def carry_out_all(
     if any(outcome.interrupted for outcome in outcomes):
         return 130
     return int(any(outcome.results.status == "incomplete" for outcome in outcomes))
+
+
+def _planned(requests: Sequence[RunRequest], *, quiet: bool) -> list[Plan]:
+    """A plan of each; of `--strategy all` without those strategies that need what the model does not offer.
+
+    Raises:
+        UserError: one of them cannot be carried out, or none can.
+    """
+    from pmbench.core.errors import DoesNotOffer
+    from pmbench.running.plan import make_plan
+
+    plans: list[Plan] = []
+    left_out: list[DoesNotOffer] = []
+    for request in requests:
+        try:
+            plans.append(make_plan(request))
+        except DoesNotOffer as error:
+            if not request.if_offered:
+                raise
+            left_out.append(error)
+            if not quiet:
+                click.echo(f"left out  {error.what}", err=True)
+    if left_out and not plans:
+        raise left_out[0]
+    return plans
 
 
 @dataclass(frozen=True)

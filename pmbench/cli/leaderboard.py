@@ -102,14 +102,15 @@ def leaderboard(
 
 def _print(board: Leaderboard) -> None:
     from pmbench.leaderboard.groups import by_presence
-    from pmbench.leaderboard.wording import judges_text
+    from pmbench.leaderboard.wording import counted, judges_text
 
     for table in board.tables:
         judges = " / ".join(dict.fromkeys(judges_text(row.judges) for row in table.rows))
         told = f"judges: {judges}"
         _print_title(
             f"{board.title}: {table.data}, {table.instances} of {table.dataset} instances, "
-            f"{table.clusters} clusters; judges {judges or 'none'}"
+            f"{counted(table.units, 'message') if table.units else counted(table.clusters, 'cluster')};"
+            f" judges {judges or 'none'}"
         )
         _print_lines(f"  {line}" for line in table.differs if line != told)
         _print_systems(board, table)

@@ -131,7 +131,8 @@ def _show_slices(console: Console, primary: Metric, results: Results) -> None:
         if metric is not None:
             value = "–" if metric.value is None else primary.shown(metric.value)
             ends = terminal.interval(primary, metric.low, metric.high)
-            remark = f"fewer than {VERY_FEW} clusters" if found.clusters < VERY_FEW else ""
+            few = primary.scheme == "cluster" and found.clusters < VERY_FEW
+            remark = f"fewer than {VERY_FEW} clusters" if few else metric.note
         gap, gap_ends = _gap(primary, found.gap)
         cells = (name, label, str(found.instances), str(found.clusters), value, ends, gap, gap_ends, remark)
         table.add_row(*(escape(printable(cell)) for cell in cells))

@@ -129,11 +129,25 @@ def groups_table(metrics: Sequence[Metric], results: Results) -> Table | None:
             columns.setdefault(heading, {})[metric.title] = "–" if value is None else metric.shown(value)
     if not columns:
         return None
+    titles = dict.fromkeys(title for cells in columns.values() for title in cells)
+    if len(titles) == sum(map(len, columns.values())):
+        return _listed(columns)  # a grid would be empty but for a diagonal
     table = Table("", *map(escape, columns), box=None, pad_edge=False, header_style="bold")
     for column in table.columns[1:]:
         column.justify = "right"
-    for title in dict.fromkeys(title for cells in columns.values() for title in cells):
+    for title in titles:
         table.add_row(escape(title), *(cells.get(title, "") for cells in columns.values()))
+    return table
+
+
+def _listed(columns: Mapping[str, Mapping[str, str]]) -> Table:
+    """Groups that have no row in common, one below the other."""
+    table = Table("", "", box=None, pad_edge=False, show_header=False)
+    table.columns[1].justify = "right"
+    for title, cells in columns.items():
+        table.add_row(f"[bold]{escape(title)}[/bold]", "")
+        for name, value in cells.items():
+            table.add_row(f"  {escape(name)}", value)
     return table
 
 
@@ -154,7 +168,8 @@ def print_metrics(console: Console, metrics: Sequence[Metric], results: Results)
         if found is not None and found.note:
             told.setdefault(found.note, []).append(metric.title)
     for note, titles in told.items():
-        console.print(f"{', '.join(titles)}: {note}.", style="yellow", markup=False, soft_wrap=True)
+        of = ", ".join(titles) if len(titles) < 5 else f"{', '.join(titles[:3])} and {len(titles) - 3} others"
+        console.print(f"{of}: {note}.", style="yellow", markup=False, soft_wrap=True)
 
 
 def print_cautions(console: Console, cautions: Sequence[str]) -> None:

@@ -54,6 +54,10 @@ class ConfigError(UserError):
     """An option, a specification or a configuration that cannot be understood."""
 
 
+class DoesNotOffer(ConfigError):
+    """A model cannot do what a strategy or a judge's role needs of it."""
+
+
 class MissingExtra(UserError):
     """An optional dependency is not installed.
 

@@ -129,9 +129,11 @@ class Metric(ABC):
         """A value as text with this metric's decimals and unit; an en dash for NaN."""
         if value != value:
             return "–"
-        if self.unit == "%":
-            return f"{100 * value:.{self.digits}f}%"
-        return f"{value:.{self.digits}f}" + (f" {self.unit}" if self.unit else "")
+        scaled = 100 * value if self.unit == "%" else value
+        text = f"{scaled:.{self.digits}f}"
+        if not text.strip("-0."):
+            text = text.lstrip("-")  # no negative zero
+        return text + ("%" if self.unit == "%" else f" {self.unit}" if self.unit else "")
 
 
 class Mean(Metric):

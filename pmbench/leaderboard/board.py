@@ -187,6 +187,7 @@ def _table(
         dataset=head.results.counts.dataset,
         instances=head.results.counts.instances,
         clusters=clusters,
+        units=0 if primary.scheme == "cluster" else len({unit for one in columns for unit in one.units}),
         rows=rows,
         notes=[],
     )

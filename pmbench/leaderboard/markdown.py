@@ -20,7 +20,7 @@ from pmbench.leaderboard.markdown_tables import (
 )
 from pmbench.leaderboard.reported import reported
 from pmbench.leaderboard.table import Leaderboard, MetricHead, Table
-from pmbench.leaderboard.wording import DASH, judges_text
+from pmbench.leaderboard.wording import DASH, counted, judges_text
 
 
 def render_markdown(board: Leaderboard, task: Task | type[Task]) -> str:
@@ -86,7 +86,7 @@ def _compared(table: Table) -> str:
     parts = [
         f"Data: {code(table.data)} ({escape(table.sensitivity)})",
         f"fingerprint {code(table.fingerprint[:SHORT])}",
-        f"{asked} instances in {_clusters(table)}",
+        f"{asked} instances {'of' if table.units else 'in'} {_clusters(table)}",
         f"task version {table.version}",
     ]
     if table.rows and all(one.judges == table.rows[0].judges for one in table.rows):
@@ -98,7 +98,7 @@ def _compared(table: Table) -> str:
 
 
 def _clusters(table: Table) -> str:
-    return f"{table.clusters} cluster" + ("" if table.clusters == 1 else "s")
+    return counted(table.units, "message") if table.units else counted(table.clusters, "cluster")
 
 
 def _left_out(board: Leaderboard) -> Iterator[str]:

@@ -9,6 +9,11 @@ from pmbench.leaderboard.table import SystemRow, Table
 from pmbench.leaderboard.wording import bare, counted, listed, rows_text
 from pmbench.stats.bootstrap import FEW_CLUSTERS
 
+FEW_MESSAGES = 30
+"""Of pairs or inboxes: the size of the inboxes that the methods were simulated for."""
+
+_SHOWN = 3
+
 
 def notes(table: Table, metrics: Sequence[Metric]) -> list[str]:
     """Notes of a table, one sentence or two each; rows are called by their numbers."""
@@ -32,6 +37,8 @@ def _on_clusters(table: Table, metrics: Sequence[Metric]) -> Iterator[str]:
             " and small differences cannot be shown."
         )
     if metrics[0].scheme != "cluster":
+        if table.units < FEW_MESSAGES:
+            yield f"Only {counted(table.units, 'message')}: little can be concluded from so few."
         return
     compared = len(table.rows) * (len(table.rows) - 1) // 2
     for row in table.rows:
@@ -114,7 +121,9 @@ def _on_methods(table: Table, metrics: Sequence[Metric]) -> Iterator[str]:
     for (title, note), numbers in alike.items():
         titles.setdefault((note, tuple(numbers)), []).append(title)
     for (note, rows), named in titles.items():
-        yield f"{rows_text(rows)}, {listed(named)}: {note}."
+        more = len(named) - _SHOWN
+        of = listed(named) if more < 2 else f"{', '.join(named[:_SHOWN])} and {more} other metrics"
+        yield f"{rows_text(rows)}, {of}: {note}."
     compared: dict[str, list[int]] = {}
     for row in table.rows:
         if row.against is not None and row.against.note:

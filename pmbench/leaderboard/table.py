@@ -263,6 +263,7 @@ class Table(msgspec.Struct, frozen=True):
         data: its name, without folders; fingerprint: its digest; sensitivity: of the data.
         kind: of their source: `demo`, `file`, `folder`, `datasets` or `hub`.
         dataset, instances, clusters: how many the data have, how many were asked, in how many clusters.
+        units: how many messages the pairs or inboxes are made of, where those are what is resampled; else 0.
         rows: the systems.
         notes: what a reader has to know, one sentence or two each.
         references: by title of the group, where it has reference values.
@@ -280,6 +281,7 @@ class Table(msgspec.Struct, frozen=True):
     dataset: int
     instances: int
     clusters: int
+    units: int
     rows: list[SystemRow]
     notes: list[str]
     references: dict[str, Reference] = {}

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from pmbench.core.errors import ConfigError
+from pmbench.core.errors import ConfigError, DoesNotOffer
 from pmbench.data.fingerprint import id_shown
 from pmbench.models.facade import FacadeModel
 
@@ -59,7 +59,7 @@ def check_needs(who: str, needs: frozenset[str], model: FacadeModel) -> None:
     """Raises ConfigError where a model does not offer what a strategy or judge needs."""
     lacking = sorted(needs - model.offers - model.backend.features)
     if lacking:
-        raise ConfigError(
+        raise DoesNotOffer(
             f"the {who} needs a model that offers {', '.join(lacking)}; {model.name} does not",
             remedy="Choose another model; see: pmbench models",
         )

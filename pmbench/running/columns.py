@@ -45,6 +45,11 @@ class ScoreColumns:
         sums = [np.bincount(self._row, weights=column, minlength=len(self.ids)) for column in columns.T]
         return np.stack(sums, axis=1) / samples[:, None]
 
+    @property
+    def units(self) -> set[str]:
+        """What the instances are made of, all together; of lists each unit under the name of its list."""
+        return {unit for score in self._scores for unit in score.units}
+
     def rows(self, metric: Metric, wanted: Sequence[str] | None = None) -> Rows | None:
         """What intervals and comparisons of the metric are made from; None where no instance has it.
 

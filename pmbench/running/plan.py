@@ -13,7 +13,7 @@ import msgspec
 
 from pmbench.core.dataset import Sensitivity
 from pmbench.core.digest import digest
-from pmbench.core.errors import ConfigError, UnknownName, UserError
+from pmbench.core.errors import ConfigError, DoesNotOffer, UnknownName, UserError
 from pmbench.core.instance import Instance
 from pmbench.core.options import Options
 from pmbench.core.registry import PluginError, load_task
@@ -69,6 +69,7 @@ class RunRequest:
     batch_api: bool = False
     dry_run: bool = False
     label: str | None = None
+    if_offered: bool = False
     command: tuple[str, ...] = ()
 
 
@@ -192,7 +193,7 @@ def _with_model(request: RunRequest, name: str, strategy: Strategy) -> RunReques
     if request.strategy is not None and not strategy.needs and not request.model.startswith("replay:"):
         return replace(request, model=NO_MODEL)
     if request.model == NO_MODEL:
-        raise ConfigError(
+        raise DoesNotOffer(
             f"the strategy {name!r} asks a model",
             where="--model",
             remedy="Give one: --model NAME. See: pmbench models",

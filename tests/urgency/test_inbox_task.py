@@ -24,7 +24,18 @@ from pmbench_tasks.urgency.reddit_inbox import RedditInbox
 from pmbench_tasks.urgency.strategies import INBOX_STRATEGIES
 from pmbench_tasks.urgency.views import inbox_view
 
+DESIGNED = (
+    "inbox inbox: taken as put together by level, so its intervals come from messages drawn within their levels"
+    " (-o design=levels|none decides)"
+)
 TASKS: tuple[type[Inboxes], ...] = (OwnInbox, SynthInbox, RealInbox, RedditInbox)
+
+
+@pytest.fixture(autouse=True)
+def _in_the_order_of_the_rows(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that what is tested can be read; the order by lot has tests of its own."""
+    if "lot" not in request.node.name:
+        monkeypatch.setattr(OwnInbox, "drawn", True)
 
 
 def made(rows: Sequence[Mapping[str, Any]], task: Inboxes | None = None) -> list[Instance]:
@@ -87,6 +98,20 @@ def test_what_is_no_inbox_is_refused_by_place_without_its_text(
     assert not any(word in str(raised.value) for word in ("secret", "urgency 4", "a whole message"))
 
 
+def test_the_order_of_an_inbox_is_drawn_by_lot_and_a_sorted_file_gives_nothing_away() -> None:
+    """A file that is sorted by level would be the right order for whoever writes 1, 2, 3."""
+    rows = [{"id": f"m{n}", **row} for n, row in enumerate(levelled(*sorted([1, 2, 3, 4, 5, 6] * 5)))]
+    (one,), (turned,) = made(rows), made(rows[::-1])
+    assert one.inputs == turned.inputs and one.target == turned.target
+    assert [one["id"] for one in one.inputs["messages"]] != [row["id"] for row in rows]
+    echoed = Response(
+        data={"ids": [m["id"] for m in one.inputs["messages"]], "scores": list(range(30, 0, -1))}
+    )
+    assert abs(scored(one, echoed).stats["tau_b"]) < 0.3
+    other = made(rows, OwnInbox(InboxOptions(seed=1)))[0]
+    assert other.inputs != one.inputs, "another seed, another lot"
+
+
 def test_one_message_may_stand_in_two_inboxes() -> None:
     assert len(made([*levelled(1, 2, inbox="a"), *levelled(1, 2, inbox="b")])) == 2
 
@@ -97,6 +122,7 @@ def test_a_k_larger_than_the_inbox_is_cut_and_said() -> None:
     assert told == [
         "inbox inbox: 12 messages (level 1: 2, 2: 2, 3: 2, 4: 2, 5: 2, 6: 2)",
         "inbox inbox: T-NDCG@30 is cut to T-NDCG@12, there are no more messages",
+        DESIGNED,
     ]
 
 

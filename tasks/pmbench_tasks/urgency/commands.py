@@ -36,19 +36,26 @@ def triage() -> None:
     help="A file with the messages, by id: it is written again with their levels, for --task inbox-triage.",
 )
 @click.option(
+    "--id", "id_column", default="id", show_default=True, help="Column of the ids in the messages' file."
+)
+@click.option(
     "-o", "--output", type=click.Path(path_type=Path), help="Write JSON lines here. Default: printed."
 )
-def levels(labels: Path, messages: Path | None, output: Path | None) -> None:
+def levels(labels: Path, messages: Path | None, id_column: str, output: Path | None) -> None:
     """Turn labels of pairs into levels 1 to 6: win rates, cut into sixths.
 
     LABELS has a row for each pair: the ids of two messages, in columns `first` and `second`, and in `more_urgent` the
-    id of the more urgent one, or `first` or `second`. As appendix A.5.2 of arXiv 2601.13178 made PMR-Synth's.
+    id of the more urgent one, or `first` or `second`. A pair that several people labelled needs the label that they
+    agreed on; ties are no labels. As appendix A.5.2 of arXiv 2601.13178 made PMR-Synth's: such levels are relative,
+    and somebody is always level 1, also in an inbox of flu shots.
     """
     from pmbench_tasks.urgency.levels import levels_from_pairs
 
+    if output is not None and output.suffix not in (".jsonl", ".ndjson"):
+        raise ConfigError("is to hold JSON lines", where=f"-o {output}", remedy="Call it something.jsonl")
     rows = read_table(labels)
     columns = _columns(rows[0], labels)
-    texts = None if messages is None else _messages(messages)
+    texts = None if messages is None else _messages(messages, id_column)
     found = levels_from_pairs(
         [_label(row, columns) for row in rows],
         ids=None if texts is None else list(texts),
@@ -88,23 +95,29 @@ def _label(row: Row, columns: Mapping[str, str]) -> tuple[str, str, str]:
     return first, second, more if more in (first, second) else sides.get(more.casefold(), more)
 
 
-def _messages(path: Path) -> dict[str, Row]:
+def _messages(path: Path, column: str) -> dict[str, Row]:
     found: dict[str, Row] = {}
     for row in read_table(path):
-        name = row.text("id").strip()
+        if column not in row.values:
+            raise DataError(
+                f"has no column {column!r}",
+                where=str(path),
+                remedy="Say which column holds the ids: --id COLUMN",
+            )
+        name = row.text(column).strip()
         if not name:
-            raise DataError("a message without an id", where=row.where("id"))
+            raise DataError("a message without an id", where=row.where(column))
         if name in found:
-            raise DataError("an id that another message has", where=row.where("id"))
+            raise DataError("an id that another message has", where=row.where(column))
         found[name] = row
     return found
 
 
 def _rows(found: InboxLevels, texts: Mapping[str, Row] | None) -> Iterator[dict[str, object]]:
-    """One row for each message, the most urgent first; with its own columns where they are given."""
-    for name, level in found.levels.items():
+    """One row for each message: in the order of the messages with their own columns, else the most urgent first."""
+    for name in found.levels if texts is None else texts:
         own = {} if texts is None else dict(texts[name].values)
-        yield {**own, "id": name, "level": level, "win_rate": round(found.win_rates[name], 9)}
+        yield {**own, "id": name, "level": found.levels[name], "win_rate": round(found.win_rates[name], 9)}
 
 
 def _remarks(found: InboxLevels) -> Iterator[str]:
@@ -114,7 +127,8 @@ def _remarks(found: InboxLevels) -> Iterator[str]:
         f"{found.repeated} labels said what was said already": found.repeated,
         f"{found.tied} messages have the win rate of another: {found.by_duel} of them were put in order by the labels"
         f" of the pairs among these, {found.by_id} by their ids": found.tied,
-        f"{found.cut} of these stand at a border between two levels: their levels are arbitrary": found.cut,
+        f"{found.cut} of these stand at a border between two levels, so their levels are arbitrary:"
+        f" {', '.join(found.at_a_border)}": found.cut,
     }
     yield from (line for line, count in told.items() if count)
 

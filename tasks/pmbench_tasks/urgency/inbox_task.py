@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 from pmbench import ConfigError, DataError, DatasetSpec, HubDataset, Instance, Response, Row, Score, Task
+from pmbench_tasks.urgency.comparators import lot_of
 from pmbench_tasks.urgency.inbox_metrics import KS, METRICS
 from pmbench_tasks.urgency.inbox_rows import (
     INBOX_COLUMNS,
@@ -35,6 +36,8 @@ class Inboxes(Task):
     views: ClassVar = {"inbox": inbox_view}
     ids_from_text: ClassVar[bool] = False
     """Whether rows that are only numbered get ids from their text."""
+    drawn: ClassVar[bool] = False
+    """Whether `inboxes` has put the messages into an order by lot already."""
 
     def __init__(self, options: InboxOptions | None = None) -> None:
         super().__init__(options)
@@ -52,20 +55,27 @@ class Inboxes(Task):
         return read_inboxes(rows, ids_from_text=self.ids_from_text)
 
     def instances(self, rows: Iterable[Row]) -> Iterator[Instance]:
-        """One instance for each inbox, its messages in the order of the rows.
+        """One instance for each inbox, its messages in an order drawn by their texts and the option `seed`.
+
+        Not in the order of the rows: a file that is sorted by level would give the order away to a prompt that shows
+        all messages, and to whatever leaves equal scores as they stand.
 
         Raises:
             DataError: a message or a level that is none, one message twice in an inbox, fewer than two levels in
                 one, or a single message of a level where `design=levels`.
         """
         for name, members in self.inboxes(rows).items():
-            levels = [one.level for one in members]
+            drawn = members if self.drawn else sorted(members, key=self._lot)
+            levels = [one.level for one in drawn]
             self._check_design(name, members[0].row, levels)
             yield Instance(
                 name,
-                {"messages": [one.message for one in members]},
+                {"messages": [one.message for one in drawn]},
                 {"levels": levels},
             )
+
+    def _lot(self, one: Levelled) -> tuple[float, str]:
+        return lot_of(one.message, self.option.seed), one.message["id"]
 
     def remarks(self, instances: Sequence[Instance]) -> Iterator[str]:
         """Sizes, levels, what was cut, and how intervals will be made."""
@@ -76,8 +86,12 @@ class Inboxes(Task):
             for k in KS:
                 if k > len(levels):
                     yield f"inbox {one.id}: T-NDCG@{k} is cut to T-NDCG@{len(levels)}, there are no more messages"
-            if not self.strata(levels):
-                yield f"inbox {one.id}: not designed by level, so its intervals come from leaving messages out"
+            how = (
+                "taken as put together by level, so its intervals come from messages drawn within their levels"
+                if self.strata(levels)
+                else "not designed by level, so its intervals come from leaving messages out"
+            )
+            yield f"inbox {one.id}: {how} (-o design=levels|none decides)"
 
     def strata(self, levels: Sequence[float]) -> list[float]:
         """The level of each message where the inbox was put together level by level, else nothing."""

@@ -31,6 +31,7 @@ class InboxLevels:
         by_duel: those of them whose place among the tied was decided by the labels of the pairs among these.
         by_id: those whose place was decided by nothing but their id.
         cut: those of `by_id` that stand on both sides of a border between levels: their levels are arbitrary.
+        at_a_border: the ids of these.
     """
 
     levels: dict[str, int]
@@ -42,6 +43,7 @@ class InboxLevels:
     by_duel: int
     by_id: int
     cut: int
+    at_a_border: tuple[str, ...] = ()
 
 
 def levels_from_pairs(
@@ -116,6 +118,7 @@ def _levels(won: dict[frozenset[str], str], ids: Sequence[str], repeated: int) -
     tied = [group for group in by_rate if len(group) > 1]
     by_duel = [list(same) for group in tied for _, same in groupby(group, key=duels.__getitem__)]
     arbitrary = [same for same in by_duel if len(same) > 1]
+    cut = [one for same in arbitrary if len({levels[other] for other in same}) > 1 for one in same]
     return InboxLevels(
         levels=levels,
         win_rates={one: float(rates[one]) for one in order},
@@ -125,7 +128,8 @@ def _levels(won: dict[frozenset[str], str], ids: Sequence[str], repeated: int) -
         tied=sum(map(len, tied)),
         by_duel=sum(len(same) == 1 for same in by_duel),
         by_id=sum(map(len, arbitrary)),
-        cut=sum(len(same) for same in arbitrary if len({levels[one] for one in same}) > 1),
+        cut=len(cut),
+        at_a_border=tuple(cut),
     )
 
 

@@ -199,6 +199,10 @@ def _sides(row: Row) -> tuple[str, str]:
 
 def _second_more_urgent(row: Row, levels: tuple[float, float] | None) -> bool:
     """Whether the second is the more urgent one, by the label, else by the levels."""
+    ids = [row.text(f"{side}_id").strip() for side in ("first", "second")]
+    for column in ("winner", "chosen"):  # a column `more_urgent` is taken for `chosen`
+        if (named := row.text(column).strip()) and named in ids and ids[0] != ids[1]:
+            return named == ids[1]
     for column, yes, no in (("second_more_urgent", _TRUE, _FALSE), ("winner", SECOND, FIRST)):
         text = row.text(column).strip().casefold()
         if text in yes:
@@ -209,7 +213,8 @@ def _second_more_urgent(row: Row, levels: tuple[float, float] | None) -> bool:
             raise DataError(
                 "this does not say which message is more urgent",
                 where=row.where(column),
-                remedy="Write first or second under `winner`, or true or false under `second_more_urgent`; where"
+                remedy="Write first or second, or the id of one of the two, under `winner`, or true or false under"
+                " `second_more_urgent`; where"
                 " 0 and 1 are false and true: --columns second_more_urgent=COLUMN,winner=",
             )
     if levels is None:

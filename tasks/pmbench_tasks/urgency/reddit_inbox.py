@@ -57,6 +57,7 @@ class RedditInbox(Inboxes):
     name = "pmr-reddit-inbox"
     title = "Sorting an inbox by urgency, PMR-Reddit"
     card = "pmbench_tasks.urgency:CARD-pmr-reddit-inbox.md"
+    drawn = True
     options = SampledInboxOptions
     option: SampledInboxOptions
     dataset = DatasetSpec(

@@ -15,6 +15,7 @@ MOST_SHOWN = 70
 URGENT = 3.0
 """Below this level a message is urgent: levels 1 and 2, and halves between them."""
 
+_LEGEND = "A higher score is more urgent. Marked are messages of level 1 or 2 that stand in the last third, or behind"
 _MARKDOWN = re.compile(r"([\\`*_\[\]<>|])")
 
 
@@ -35,6 +36,8 @@ def inbox_view(record: Record) -> str:
         title,
         "",
         *(f"- {line}" for line in _told(record.score.stats)),
+        "",
+        f"{_LEGEND} {_many(len(order))} or more messages of level 3 to 6.",
         "",
         "| place | level | patient | message | score | |",
         "|---:|---:|---|---|---:|---|",
@@ -86,7 +89,7 @@ def _answer(record: Record, held: str) -> Iterator[str]:
         ("shown (first, second)", "shown (second, first)"), data.get("p", ()), strict=False
     ):
         if value is not None:
-            yield f"{name}: the one shown second is held more urgent by {value:.3f}"
+            yield f"{name}: {value:.3f} that the one shown second is the more urgent"
     if "levels" in data:
         yield "levels named: " + ", ".join(level_label(level) for level in data["levels"])
 
@@ -121,7 +124,12 @@ def _remark(one: Mapping[str, Any], before: Sequence[Mapping[str, Any]], n: int)
     if one["place"] > n - n // 3:
         return "URGENT, IN THE LAST THIRD"
     behind = sum(other["level"] >= URGENT and other["to"] < one["place"] for other in before)
-    return f"urgent, behind {behind} that can wait" if behind >= max(2, n // 6) else ""
+    return f"urgent, behind {behind} that can wait" if behind >= _many(n) else ""
+
+
+def _many(n: int) -> int:
+    """Behind so many messages that can wait an urgent one is marked."""
+    return max(2, n // 6)
 
 
 def _patient(chart: str) -> str:
