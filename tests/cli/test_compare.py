@@ -38,6 +38,29 @@ def test_a_strategy_that_asks_a_model_says_so(pmbench, given: tuple[str, ...]) -
     )
 
 
+def test_of_all_strategies_those_are_left_out_that_need_what_is_not_there(pmbench) -> None:
+    done = pmbench("run", "-t", "pair-triage", "-d", "demo", "-s", "all")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("left out  the strategy 'pairwise' asks a model") == 1
+    assert list(runs_of(pmbench, "pair-triage")) == ["none length", "none random"]
+    nothing = pmbench("run", "-t", "syppm-editf1", "-d", "demo", "-s", "all")
+    assert nothing.returncode == 2 and "asks a model" in nothing.stderr
+
+
+def test_pairs_may_name_the_more_urgent_message_by_its_id(pmbench, tmp_path: Path) -> None:
+    """As nurses' labels do, which `pmbench triage levels` takes too."""
+    texts = [f"message {n} {'word ' * n}" for n in range(12)]
+    rows = [{"id": f"m{n}", "message": text, "level": 1 + n // 2} for n, text in enumerate(texts)]
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "inbox.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    pairs = ["first,second,more_urgent", *(f"m{n + 1},m{n},m{n + 1}" for n in range(11))]
+    (tmp_path / "own" / "pairs.csv").write_text("\n".join(pairs) + "\n")
+    done = pmbench("run", "-t", "pair-triage", "-d", "own", "-s", "length", "--json", "out.json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads((tmp_path / "out.json").read_text())
+    assert found["metrics"]["accuracy"]["value"] == 1.0, "the longer one is the more urgent by these labels"
+
+
 def test_two_runs_are_compared_pair_by_pair(pmbench, tmp_path: Path) -> None:
     for strategy in ("random", "length"):
         assert pmbench(*PAIRS, "-s", strategy, "-o", "seed=5").returncode == 0

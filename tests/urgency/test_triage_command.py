@@ -63,6 +63,15 @@ def test_with_its_messages_it_is_an_inbox_that_can_be_sorted(told, tmp_path: Pat
     assert (again[0], again[2]) == (2, "Error: inbox.jsonl: is there already. Name another file\n")
 
 
+def test_messages_keep_their_own_order_and_ids_may_have_another_name(told, tmp_path: Path) -> None:
+    """The most urgent first would give the right order away to a model that is shown the file."""
+    labels(tmp_path / "l.csv")
+    rows = [{"No": name, "message": f"text of {name}"} for name in IDS[::-1]]
+    (tmp_path / "messages.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    status, out, _ = told("l.csv", "--messages", "messages.jsonl", "--id", "No")
+    assert status == 0 and [json.loads(line)["id"] for line in out.splitlines()] == IDS[::-1]
+
+
 def test_what_the_labels_leave_open_is_counted(told, tmp_path: Path) -> None:
     labels(tmp_path / "l.csv", "m0,m1,m0")
     text = (tmp_path / "l.csv").read_text().splitlines()
@@ -100,6 +109,11 @@ def test_files_that_are_none_are_errors_of_one_line(told, tmp_path: Path) -> Non
             "twice.jsonl, row 2, column 'id': an id that another message has",
         ),
         (("l.csv", "-o", "nowhere/x.jsonl"), "cannot be written"),
+        (("l.csv", "-o", "x.csv"), "is to hold JSON lines"),
+        (
+            ("l.csv", "--messages", "odd.csv"),
+            "has no column 'id'. Say which column holds the ids: --id COLUMN",
+        ),
     ):
         status, out, err = told(*arguments)
         assert (status, out, err.count("\n")) == (2, "", 1), arguments
