@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -55,13 +56,24 @@ def compare(
         click.echo(msgspec.json.format(msgspec.json.encode(found), indent=2).decode())
         return
     if json_file is not None:
-        from pathlib import Path
-
-        from pmbench.leaderboard.page import check_output, write_page
-
-        check_output(Path(json_file))
-        write_page(Path(json_file), msgspec.json.format(msgspec.json.encode(found), indent=2).decode() + "\n")
+        _write(Path(json_file), msgspec.json.format(msgspec.json.encode(found), indent=2) + b"\n")
     _print(found, {metric.name: metric for metric in load_task(found.task).metrics})
+
+
+def _write(path: Path, encoded: bytes) -> None:
+    """Write the comparison; an earlier one may be there, and nothing else."""
+    from pmbench.core.errors import ConfigError
+    from pmbench.running.folder import storing
+
+    where = f"--json {path}"
+    if not path.absolute().parent.is_dir():
+        raise ConfigError("there is no such folder", where=where, remedy="Make it first")
+    if path.exists() and not (path.is_file() and b'"overlap"' in path.read_bytes()):
+        raise ConfigError("this is there and is no comparison", where=where, remedy="Choose another name")
+    with storing(path):
+        part = path.with_name(f".{path.name}.part")
+        part.write_bytes(encoded)
+        part.replace(path)
 
 
 def _slice(part: str | None) -> tuple[str, str] | None:

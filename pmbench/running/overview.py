@@ -87,4 +87,4 @@ def _primary(results: Results) -> str:
         if metric.low is not None and metric.high is not None
         else ""
     )
-    return f"{results.primary} {metric.value:.3f}{spread}"
+    return f"{results.primary} {metric.value + 0.0:z.3f}{spread}"

@@ -57,6 +57,11 @@ class Rows:
     arrays: Sequence[Sequence[Mapping[str, Any]]] = ()
 
 
+LONGEST = 300
+"""Items of a list beyond which no interval is made: it would take minutes."""
+
+FEWEST_RESAMPLES = 1000
+
 Part = tuple[Metric, Rows]
 
 
@@ -181,7 +186,7 @@ def _pairs_interval(metric: Metric, rows: Rows, _resamples: int, _seed: int, lev
 
     low, high = _limits(metric)
     first, second = _ends(_there(rows))
-    values = (_values(rows) - low) / (high - low)
+    values = _shares(_values(rows), low, high)
     got = dyadic_intervals(first, second, values[None, :], level)[0]
     value, lower, upper = (low + (high - low) * share for share in (got.value, got.low, got.high))
     return Interval(value, lower, upper, got.messages, 0, note=got.note)
@@ -194,7 +199,7 @@ def _pairs_gap(metric: Metric, rows: Rows, one: Any, other: Any, level: float) -
     kept = np.asarray(rows.present, dtype=bool) & (one | other)
     ends = [ends for ends, is_kept in zip(rows.units, kept, strict=True) if is_kept]
     first, second = _ends(ends)
-    values = (rows.columns[kept, 0] - low) / (high - low)
+    values = _shares(rows.columns[kept, 0], low, high)
     got = dyadic_gap(first, second, values, one[kept].tolist(), level)
     wide = high - low
     bounds = wide * got.difference, wide * got.low, wide * got.high
@@ -213,7 +218,7 @@ def _pairs_compared(
 
     low, high = _limits(metric)
     first, second = _ends(_there(systems[0]))
-    values = np.stack([(_values(rows) - low) / (high - low) for rows in systems])
+    values = np.stack([_shares(_values(rows), low, high) for rows in systems])
     wide = high - low
     return [
         PairedTest(
@@ -276,6 +281,11 @@ def _spread(metric: Metric, rows: Rows, resamples: int, seed: int) -> Any:
     if not isinstance(metric, RankingMetric):
         raise _Lacking("no interval, for the metric has the scheme `ranking` and is no RankingMetric")
     there = [place for place, present in enumerate(rows.present) if present]
+    longest = max(len(rows.units[place]) for place in there)
+    if longest > LONGEST:
+        raise _Lacking(f"no interval, for lists of more than {LONGEST} items")
+    # What takes all pairs of a list takes long for long ones: as many resamples as thirty items would take time.
+    resamples = min(resamples, max(FEWEST_RESAMPLES, resamples * 30**2 // longest**2))
     if any(
         len(set(rows.units[place])) != len(rows.units[place]) or not rows.arrays[place] for place in there
     ):
@@ -306,7 +316,7 @@ def _values(rows: Rows) -> Floats:
 
 def _ends(units: Sequence[Sequence[str]]) -> tuple[list[str], list[str]]:
     """The two items of each pair."""
-    if any(len(ends) != 2 for ends in units):
+    if any(len(ends) != 2 or ends[0] == ends[1] for ends in units):
         raise _Lacking("no interval, for a score does not name the two units of its pair")
     return [ends[0] for ends in units], [ends[1] for ends in units]
 
@@ -314,6 +324,14 @@ def _ends(units: Sequence[Sequence[str]]) -> tuple[list[str], list[str]]:
 def _there(rows: Rows) -> list[Sequence[str]]:
     """The units of each instance that has the metric."""
     return [units for units, present in zip(rows.units, rows.present, strict=True) if present]
+
+
+def _shares(values: Floats, low: float, high: float) -> Floats:
+    """How far each value is on the way from the one limit to the other."""
+    shares = (values - low) / (high - low)
+    if not ((shares >= 0) & (shares <= 1)).all():
+        raise _Lacking("no interval, for a value is outside the limits of the metric")
+    return shares
 
 
 def _limits(metric: Metric) -> tuple[float, float]:

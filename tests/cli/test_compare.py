@@ -116,3 +116,35 @@ def test_options_in_which_two_runs_differ_stand_above_the_numbers(pmbench) -> No
     done = pmbench("compare", found["keep random"], found["drop random"])
     assert done.returncode == 0, done.stderr
     assert "they differ in options.chart: keep and drop" in done.stdout
+
+
+def test_scores_that_were_changed_are_not_believed_and_a_file_is_written_over_its_like_only(
+    pmbench, tmp_path: Path
+) -> None:
+    for strategy in ("random", "length"):
+        pmbench(*PAIRS, "-s", strategy)
+    found = list(runs_of(pmbench, "pair-triage").values())
+    (tmp_path / "mine.txt").write_text("notes")
+    for name, status, words in (
+        ("c.json", 0, ""),
+        ("c.json", 0, ""),
+        ("mine.txt", 2, "this is there and is no comparison"),
+        ("none/c.json", 2, "there is no such folder"),
+    ):
+        done = pmbench("compare", *found, "--json", name)
+        assert done.returncode == status and words in done.stderr
+    assert not (tmp_path / "none").exists() and (tmp_path / "mine.txt").read_text() == "notes"
+    scores = next(tmp_path.glob("runs/pair-triage/none/length-*/scores/*/scores.jsonl"))
+    lines = scores.read_text().splitlines(keepends=True)
+    scores.write_text("".join(lines[:40]))
+    cut = pmbench("compare", *found, "--on-common")
+    assert cut.returncode == 2 and "results.json is of 60 scores and scores.jsonl holds 40" in cut.stderr
+    scores.write_text("".join(lines).replace('"correct":0.0', '"correct":1.0'))
+    changed = pmbench("compare", *found)
+    assert changed.returncode == 2 and "come to another accuracy than results.json says" in changed.stderr
+    # Two units that are one, in a file that somebody wrote by hand: no interval, and no fault of the program.
+    record = json.loads(lines[0]) | {"units": ["a", "a"]}
+    scores.write_text("".join([json.dumps(record) + "\n", *lines[1:]]))
+    for arguments in (("compare", *found), ("leaderboard", "-t", "pair-triage")):
+        done = pmbench(*arguments)
+        assert done.returncode == 0 and "does not name the two units" in done.stdout, done.stderr

@@ -92,10 +92,47 @@ def test_the_answer_is_not_always_the_same_and_does_not_hang_on_the_file() -> No
     found = made(OwnPairs, *rows)
     seconds = [one.target["second_more_urgent"] for one in found]
     assert 70 < sum(seconds) < 130
-    turned = made(
-        OwnPairs, *({"first": row["rejected"], "second": row["chosen"], "winner": "2"} for row in rows)
-    )
-    assert [one.inputs for one in turned] == [one.inputs for one in found]
+    turned = made(OwnPairs, *rows[::-1])
+    assert [one.inputs for one in turned] == [one.inputs for one in found[::-1]]
+
+
+def test_where_a_file_says_which_is_first_a_recorded_answer_means_that_one() -> None:
+    rows = [{"first": f"urgent {n}", "second": f"calm {n}", "winner": "first"} for n in range(40)]
+    for one in made(OwnPairs, *rows):
+        assert one.inputs["first"]["message"].startswith("urgent")
+        score = asyncio.run(OwnPairs().score(one, Response(text="First."), {}))
+        assert score.stats["correct"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("rows", "words"),
+    [
+        (
+            [{"first": "a", "second": "b", "winner": "first", "second_more_urgent": "true"}],
+            "two columns say different things",
+        ),
+        (
+            [{"first": "a", "second": "b", "winner": "1"}, {"first": "b", "second": "a", "winner": "1"}],
+            "the same two messages are labelled the other way round in row 1",
+        ),
+        (
+            [{"chosen": "a", "rejected": "b", "first": "a", "second": "b", "winner": "2"}],
+            "its two messages stand in two pairs of columns",
+        ),
+    ],
+)
+def test_labels_that_contradict_each_other_are_refused(rows: list[dict[str, str]], words: str) -> None:
+    with pytest.raises(DataError, match=words):
+        made(OwnPairs, *rows)
+
+
+@pytest.mark.parametrize(
+    "data", [{"p": [7, -3]}, {"p": [1e400, 0]}, {"p": [2, None]}, {"levels": [99, -1]}, {"levels": [0, 3]}]
+)
+def test_values_that_cannot_be_are_no_answer(data: dict[str, object]) -> None:
+    (one,) = made(OwnPairs, {"chosen": "a", "rejected": "b"})
+    with pytest.raises(Unscored):
+        asyncio.run(OwnPairs().score(one, Response(data=data), {}))
 
 
 def test_levels_and_charts_become_difficulty_and_slices() -> None:

@@ -98,6 +98,8 @@ def test_bad_labels_are_errors_of_one_line(told, tmp_path: Path, row: str, words
 def test_files_that_are_none_are_errors_of_one_line(told, tmp_path: Path) -> None:
     labels(tmp_path / "l.csv")
     (tmp_path / "odd.csv").write_text("x,y\n1,2\n")
+    two = [{"id": name, "message": name, "inbox": "ab"[n % 2]} for n, name in enumerate(IDS)]
+    (tmp_path / "two.jsonl").write_text("".join(json.dumps(row) + "\n" for row in two))
     (tmp_path / "few.jsonl").write_text('{"id": "m0", "message": "secret words"}\n')
     (tmp_path / "twice.jsonl").write_text('{"id": "m0"}\n{"id": "m0"}\n')
     for arguments, words in (
@@ -109,6 +111,7 @@ def test_files_that_are_none_are_errors_of_one_line(told, tmp_path: Path) -> Non
             "twice.jsonl, row 2, column 'id': an id that another message has",
         ),
         (("l.csv", "-o", "nowhere/x.jsonl"), "cannot be written"),
+        (("l.csv", "--messages", "two.jsonl"), "has messages of several inboxes"),
         (("l.csv", "-o", "x.csv"), "is to hold JSON lines"),
         (
             ("l.csv", "--messages", "odd.csv"),

@@ -56,6 +56,12 @@ def levels(labels: Path, messages: Path | None, id_column: str, output: Path | N
     rows = read_table(labels)
     columns = _columns(rows[0], labels)
     texts = None if messages is None else _messages(messages, id_column)
+    if texts is not None and len({row.text("inbox") for row in texts.values()}) > 1:
+        raise DataError(
+            "has messages of several inboxes",
+            where=str(messages),
+            remedy="Make levels of one inbox at a time",
+        )
     found = levels_from_pairs(
         [_label(row, columns) for row in rows],
         ids=None if texts is None else list(texts),

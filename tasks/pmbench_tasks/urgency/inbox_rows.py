@@ -82,6 +82,13 @@ def read_inboxes(rows: Iterable[Row], *, ids_from_text: bool = False) -> dict[st
     for row in rows:
         message = portal_message(row, "message", "chart", row.text("id").strip())
         found.setdefault(_name(row), []).append(Levelled(message, level_of(row), row))
+    nameless = next((row for row in rows if not row.text("inbox").strip()), None)
+    if nameless is not None and any(row.text("inbox").strip() for row in rows):
+        raise DataError(
+            "no name of an inbox, and other rows have one",
+            where=nameless.where("inbox"),
+            remedy="Name the inbox of every message, or leave the column out: --columns inbox=",
+        )
     for name, members in found.items():
         check_inbox(name, members)
     return found
@@ -129,7 +136,7 @@ def _name(row: Row) -> str:
     name = row.text("inbox").strip()
     if len(name) > _LONGEST or "\n" in name:
         raise DataError(
-            f"the name of the inbox has {len(name)} characters and looks like text",
+            f"the name of the inbox has {len(name)} characters, or a line break, and looks like text",
             where=row.where("inbox"),
             remedy="Name a column of short names: --columns inbox=COLUMN, or inbox= for none",
         )

@@ -9,8 +9,11 @@ import numpy as np
 
 from pmbench import Response, Score, Unscored
 from pmbench_tasks.urgency.inbox_metrics import inbox_arrays, inbox_stats
+from pmbench_tasks.urgency.messages import LEAST_URGENT, MOST_URGENT
 from pmbench_tasks.urgency.options import InboxOptions
 from pmbench_tasks.urgency.ranking import tied_places
+
+MOST_COUNT, MOST_VALUE = 1e12, 1e100
 
 BESIDE = ("left_out", "repeated", "compared")
 """Counts that a strategy gives of its own work, kept as they are."""
@@ -35,7 +38,7 @@ def score_of(
         Unscored: the response holds no order of these messages.
         ConfigError: ranx is asked for and not installed.
     """
-    data = order_data(response.data, ids)
+    data = checked(order_data(response.data, ids), len(ids))
     told: dict[str, Any] = {"orders": options.orders, "per_hour": options.reading_rate}
     stats = inbox_stats(levels, data, ndcg=options.ndcg, **told)
     stats |= {name: float(data[name]) for name in BESIDE if name in data}
@@ -65,9 +68,52 @@ def order_data(data: Mapping[str, Any], ids: Sequence[str]) -> Mapping[str, Any]
             "scores": [float(n - places[one]) if one in places else 0.0 for one in ids],
             "left_out": n - len(places),
         }
-    if "ids" in data and list(data["ids"] or ()) != list(ids):
+    if "ids" in data and data["ids"] != list(ids):
         raise Unscored("other-messages", "the response is about other messages, or in another order")
     return data
+
+
+def checked(data: Mapping[str, Any], n: int) -> Mapping[str, Any]:
+    """The same, if all numbers in it are such as they can be; a recording may hold anything.
+
+    Raises:
+        Unscored: `unparsed`, `out-of-range`, or `no-answer` where nothing in it says anything of the order.
+    """
+    for name in ("asked", "missing", "compared", *BESIDE):
+        count = data.get(name, 0)
+        if isinstance(count, bool) or not isinstance(count, int | float) or not 0 <= count <= MOST_COUNT:
+            raise Unscored("unparsed", f"`{name}` is no count")
+    rows = data.get("comparisons")
+    scale = data.get("scale", "probability")
+    if rows is not None:
+        table = [_numbers(row, n) for row in rows] if isinstance(rows, list) and len(rows) == n else []
+        if not table:
+            raise Unscored("unparsed", "`comparisons` has not a row for each message")
+        there = [value for row in table for value in row if value is not None]
+        if scale != "reward" and not all(0.0 <= value <= 1.0 for value in there):
+            raise Unscored("out-of-range", "a comparison is no probability")
+        if there:
+            return data
+    levels = _numbers(data["levels"], n) if data.get("levels") is not None else []
+    if not all(MOST_URGENT <= level <= LEAST_URGENT for level in levels if level is not None):
+        raise Unscored("out-of-range", "a level is not from 1 to 6")
+    scores = _numbers(data["scores"], n) if data.get("scores") is not None else []
+    if all(score is None for score in scores) and any(level is not None for level in levels):
+        return {**data, "scores": [None if level is None else LEAST_URGENT - level for level in levels]}
+    if rows is not None or all(score is None for score in scores):
+        told = data.keys() & {"scores", "levels", "comparisons"}
+        raise Unscored("no-answer" if told else "unparsed", "nothing in it says anything of the order")
+    return data
+
+
+def _numbers(values: Any, n: int) -> list[float | None]:
+    if not isinstance(values, list) or len(values) != n:
+        raise Unscored("unparsed", "a list has not a number for each message")
+    for value in values:
+        plain = value is None or (isinstance(value, int | float) and not isinstance(value, bool))
+        if not plain or (value is not None and not -MOST_VALUE <= value <= MOST_VALUE):
+            raise Unscored("unparsed", "a value is no number")
+    return values
 
 
 def ordered(ids: Sequence[str], levels: Sequence[float], scores: Sequence[float]) -> list[dict[str, Any]]:

@@ -41,10 +41,10 @@ class Inboxes(Task):
 
     def __init__(self, options: InboxOptions | None = None) -> None:
         super().__init__(options)
-        bounds = {"reading_rate": self.option.reading_rate > 0, "budget": self.option.budget >= 0}
-        for name, fine in bounds.items():
-            if not fine:
-                raise ConfigError("it must be above 0", where=f"-o {name}")
+        if not 1e-3 <= self.option.reading_rate <= 1e6:
+            raise ConfigError("it must be from 0.001 to 1,000,000 messages an hour", where="-o reading_rate")
+        if self.option.budget < 0:
+            raise ConfigError("it must be 0 or more", where="-o budget")
 
     def inboxes(self, rows: Iterable[Row]) -> Mapping[str, Sequence[Levelled]]:
         """The messages of each inbox.

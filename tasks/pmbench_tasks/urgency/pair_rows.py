@@ -98,12 +98,14 @@ class Pair:
         urgent, other: the messages.
         levels: theirs, in that order, where they are known.
         row: where the pair stands.
+        urgent_first: whether the file has the more urgent one first; None where its columns have no order.
     """
 
     urgent: PortalMessage
     other: PortalMessage
     levels: tuple[float, float] | None
     row: Row
+    urgent_first: bool | None = None
 
 
 def pair_of(row: Row, *, by_levels: bool) -> Pair:
@@ -124,10 +126,11 @@ def pair_of(row: Row, *, by_levels: bool) -> Pair:
     levels = _levels(row, sides)
     if one["id"] == other["id"] or _words(one) == _words(other):
         raise DataError("both are the same message", where=row.where(sides[1]), remedy="Leave the row out")
-    second = sides[0] == "first" and _second_more_urgent(row, levels if by_levels else None)
-    if second:
-        return Pair(other, one, levels and (levels[1], levels[0]), row)
-    return Pair(one, other, levels, row)
+    if sides[0] != "first":
+        return Pair(one, other, levels, row)
+    if _second_more_urgent(row, levels if by_levels else None):
+        return Pair(other, one, levels and (levels[1], levels[0]), row, urgent_first=False)
+    return Pair(one, other, levels, row, urgent_first=True)
 
 
 def joined(folder: Path, pairs: str = "pairs", messages: str = "inbox") -> Iterator[Row] | None:
@@ -181,6 +184,12 @@ def _file(folder: Path, stem: str) -> Path | None:
 
 
 def _sides(row: Row) -> tuple[str, str]:
+    if all(row.text(side).strip() for side in ("chosen", "rejected", "first", "second")):
+        raise DataError(
+            "its two messages stand in two pairs of columns",
+            where=row.where(),
+            remedy="Leave one pair out: --columns chosen=,rejected= or --columns first=,second=",
+        )
     for sides in (("chosen", "rejected"), ("first", "second")):
         if all(row.text(side).strip() for side in sides):
             return sides
@@ -200,16 +209,18 @@ def _sides(row: Row) -> tuple[str, str]:
 def _second_more_urgent(row: Row, levels: tuple[float, float] | None) -> bool:
     """Whether the second is the more urgent one, by the label, else by the levels."""
     ids = [row.text(f"{side}_id").strip() for side in ("first", "second")]
-    for column in ("winner", "chosen"):  # a column `more_urgent` is taken for `chosen`
-        if (named := row.text(column).strip()) and named in ids and ids[0] != ids[1]:
-            return named == ids[1]
-    for column, yes, no in (("second_more_urgent", _TRUE, _FALSE), ("winner", SECOND, FIRST)):
-        text = row.text(column).strip().casefold()
-        if text in yes:
-            return True
-        if text in no:
-            return False
-        if text:
+    said: list[bool] = []
+    for column, yes, no in (
+        ("second_more_urgent", _TRUE, _FALSE),
+        ("winner", SECOND, FIRST),
+        ("chosen", frozenset(), frozenset()),  # a column `more_urgent` of ids is taken for `chosen`
+    ):
+        text = row.text(column).strip()
+        if text and text in ids and ids[0] != ids[1]:
+            said.append(text == ids[1])
+        elif text.casefold() in yes or text.casefold() in no:
+            said.append(text.casefold() in yes)
+        elif text:
             raise DataError(
                 "this does not say which message is more urgent",
                 where=row.where(column),
@@ -217,6 +228,14 @@ def _second_more_urgent(row: Row, levels: tuple[float, float] | None) -> bool:
                 " `second_more_urgent`; where"
                 " 0 and 1 are false and true: --columns second_more_urgent=COLUMN,winner=",
             )
+    if len(set(said)) > 1:
+        raise DataError(
+            "two columns say different things about which message is more urgent",
+            where=row.where(),
+            remedy="Leave one of them out: --columns winner= or --columns second_more_urgent=",
+        )
+    if said:
+        return said[0]
     if levels is None:
         raise DataError(
             "nothing says which message is more urgent",

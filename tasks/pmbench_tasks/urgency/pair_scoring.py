@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pmbench import Response, Score, Unscored
+from pmbench_tasks.urgency.messages import LEAST_URGENT, MOST_URGENT
 from pmbench_tasks.urgency.pair_rows import FIRST, SECOND
 
 FIRST_WINS, TIE, SECOND_WINS = 0.0, 0.5, 1.0
@@ -27,11 +28,18 @@ def held(response: Response) -> tuple[float, Asked]:
     """
     data = response.data
     if "p" in data:
-        return _by_values(_two(data["p"]))
+        values = _two(data["p"])
+        if data.get("scale", "probability") != "reward" and not all(
+            0 <= p <= 1 for p in values if p is not None
+        ):
+            raise Unscored("out-of-range", "a value is no probability")
+        return _by_values(values)
     if "levels" in data:
         first, second = _two(data["levels"])
         if first is None or second is None:
             raise Unscored("unparsed", "a level is missing")
+        if not all(MOST_URGENT <= level <= LEAST_URGENT for level in (first, second)):
+            raise Unscored("out-of-range", "a level is not from 1 to 6")
         return _compared(second, first), (None, None)
     word = response.text.strip().casefold().rstrip(".!")
     if word in FIRST or word in SECOND or word in TIES:

@@ -100,15 +100,23 @@ class Pairs(Task):
             yield row.text("id"), row.text("inbox").strip(), pair_of(row, by_levels=self.by_levels)
 
     def instances(self, rows: Iterable[Row]) -> Iterator[Instance]:
-        """One instance per pair. Which message is shown first is drawn by lot from their texts.
+        """One instance per pair. Where the file does not say which message is first, a lot from their texts does.
 
         Raises:
-            DataError: a row that is no pair, or one id for two messages.
+            DataError: a row that is no pair, one id for two messages, or a pair that is labelled twice, differently.
         """
         known: dict[str, str] = {}
+        labelled: dict[tuple[str, str, str], Row] = {}
         for ident, inbox, pair in self.pairs(rows):
             for message in (pair.urgent, pair.other):
                 _check_id(message, known, pair.row)
+            labelled.setdefault((inbox, pair.urgent["id"], pair.other["id"]), pair.row)
+            if contrary := labelled.get((inbox, pair.other["id"], pair.urgent["id"])):
+                raise DataError(
+                    f"the same two messages are labelled the other way round in row {contrary.number}",
+                    where=pair.row.where(),
+                    remedy="Keep the label that was agreed on",
+                )
             yield _instance(ident, inbox, pair)
 
     def remarks(self, instances: Sequence[Instance]) -> Iterator[str]:
@@ -232,7 +240,9 @@ def difficulty_of(levels: tuple[float, float] | None, said: str = "") -> str:
 
 
 def _instance(ident: str, inbox: str, pair: Pair) -> Instance:
-    urgent_first = first_shown(pair.urgent, pair.other, 0)
+    # Where the file says which is first, recorded answers mean that; else a lot decides, so that the answer is not
+    # always the same.
+    urgent_first = first_shown(pair.urgent, pair.other, 0) if pair.urgent_first is None else pair.urgent_first
     first, second = (pair.urgent, pair.other) if urgent_first else (pair.other, pair.urgent)
     target: dict[str, Any] = {"second_more_urgent": not urgent_first}
     if pair.levels is not None:
