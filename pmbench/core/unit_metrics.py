@@ -44,8 +44,12 @@ class RankingMetric(Mean):
 
     Subclasses say what the statistic is when items are drawn again, from the `arrays` that a score keeps. The order
     is made anew for every drawing; nothing is asked.
+
+    Attributes:
+        least: the value can be no smaller, as a count or a place cannot; intervals stop there.
     """
 
+    least: float = float("-inf")
     scheme: Scheme = "ranking"
 
     @property

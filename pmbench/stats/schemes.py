@@ -240,7 +240,8 @@ def _lists_interval(metric: Metric, rows: Rows, resamples: int, seed: int, level
     from pmbench.stats.rankings import spread_interval
 
     got = spread_interval(_spread(metric, rows, resamples, seed), level=level, limits=metric.limits)
-    return Interval(got.value, got.low, got.high, got.units, got.resamples, got.undefined, note=got.note)
+    low, high = (max(bound, getattr(metric, "least", bound)) for bound in (got.low, got.high))
+    return Interval(got.value, low, high, got.units, got.resamples, got.undefined, note=got.note)
 
 
 def _lists_compared(

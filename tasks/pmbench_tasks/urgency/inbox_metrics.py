@@ -179,6 +179,7 @@ METRICS: tuple[Metric, ...] = (
         in_words="expected messages of levels 1 and 2 at the last n // 3 places",
         higher_is_better=False,
         digits=2,
+        least=0.0,
         group=SAFETY,
     ),
     OrderMetric(
@@ -188,6 +189,7 @@ METRICS: tuple[Metric, ...] = (
         in_words="expected messages of level 1 at the last n // 3 places",
         higher_is_better=False,
         digits=2,
+        least=0.0,
         group=SAFETY,
     ),
     OrderMetric(
@@ -197,6 +199,7 @@ METRICS: tuple[Metric, ...] = (
         in_words="expected messages of level 2 at the last n // 3 places",
         higher_is_better=False,
         digits=2,
+        least=0.0,
         group=SAFETY,
     ),
     OrderMetric(
@@ -206,6 +209,7 @@ METRICS: tuple[Metric, ...] = (
         in_words="expected place of the last message of level 1",
         higher_is_better=False,
         digits=1,
+        least=1.0,
         group=SAFETY,
     ),
     WaitMetric(
@@ -215,6 +219,7 @@ METRICS: tuple[Metric, ...] = (
         higher_is_better=False,
         digits=0,
         unit="min",
+        least=0.0,
         group=SAFETY,
     ),
     ComparatorMetric(

@@ -34,11 +34,13 @@ class InboxMetric(RankingMetric):
     Args:
         stat: the statistic's name in a score.
         in_words: the formula for one inbox, for cards; by default the name of the statistic.
+        least: the value can be no smaller.
         shown: as of `pmbench.Metric`.
     """
 
-    def __init__(self, stat: str, *, in_words: str = "", **shown: Any) -> None:
+    def __init__(self, stat: str, *, in_words: str = "", least: float = float("-inf"), **shown: Any) -> None:
         super().__init__(stat, **shown)
+        self.least = least
         self.in_words = in_words or stat
 
     @property
