@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
 
 from pmbench.core.model import Completion, Message
 from pmbench.models.backend import Backend, Request
+from pmbench.models.backends.llama_cpp.backend import LlamaCpp
 from pmbench.models.catalogue import backend_for
+
+T = TypeVar("T")
+SMALL = "smollm2-135m?context=2048"
 
 PROMPTS = (
     "How do I treat a cold?",
@@ -24,6 +30,19 @@ PROMPTS = (
 def request(text: str, **given: object) -> Request:
     message: Message = {"role": "user", "content": text}
     return Request((message,), **{"max_tokens": 24, **given})  # type: ignore[arg-type]
+
+
+def with_model(work: Callable[[LlamaCpp], Awaitable[T]], name: str = SMALL) -> T:
+    async def run() -> T:
+        backend = backend_for(name)
+        assert isinstance(backend, LlamaCpp)
+        await backend.open()
+        try:
+            return await work(backend)
+        finally:
+            await backend.close()
+
+    return asyncio.run(run())
 
 
 async def answers(name: str, order: list[int]) -> dict[int, tuple[Completion, tuple[float, ...]]]:

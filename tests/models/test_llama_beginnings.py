@@ -2,38 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import TypeVar
 
 import msgspec
 import pytest
-from llama_probe import PROMPTS, request
+from llama_probe import PROMPTS, request, with_model
 
 from pmbench.core.errors import RequestFailed
 from pmbench.core.model import Choice
 from pmbench.models.backend import Request
 from pmbench.models.backends.llama_cpp.backend import LlamaCpp
-from pmbench.models.catalogue import backend_for
 
-T = TypeVar("T")
 SMALL = "smollm2-135m?context=2048"
 
 needs_model = pytest.mark.model
-
-
-def with_model(work: Callable[[LlamaCpp], Awaitable[T]], name: str = SMALL) -> T:
-    async def run() -> T:
-        backend = backend_for(name)
-        assert isinstance(backend, LlamaCpp)
-        await backend.open()
-        try:
-            return await work(backend)
-        finally:
-            await backend.close()
-
-    return asyncio.run(run())
 
 
 BEGINNINGS = [f"Patient {number}: " + "my knee hurts when I climb the stairs. " * 9 for number in (1, 2)]

@@ -13,14 +13,12 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import TypeVar
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from llama_probe import PROMPTS, answers, request
+from llama_probe import PROMPTS, answers, request, with_model
 
 from pmbench.core.errors import ModelUnavailable, RequestFailed
 from pmbench.models.backends.llama_cpp.backend import LlamaCpp, model_file, shards
@@ -28,23 +26,9 @@ from pmbench.models.catalogue import backend_for
 from pmbench.models.files import cache
 from pmbench.models.first_token import option_probabilities
 
-T = TypeVar("T")
 SMALL = "smollm2-135m?context=2048"
 
 needs_model = pytest.mark.model
-
-
-def with_model(work: Callable[[LlamaCpp], Awaitable[T]], name: str = SMALL) -> T:
-    async def run() -> T:
-        backend = backend_for(name)
-        assert isinstance(backend, LlamaCpp)
-        await backend.open()
-        try:
-            return await work(backend)
-        finally:
-            await backend.close()
-
-    return asyncio.run(run())
 
 
 def probe(*arguments: str) -> subprocess.CompletedProcess[str]:
