@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from test_inbox_task import levelled, made, scored
+from test_inbox_task import _in_the_order_of_the_rows, levelled, made, scored
 
 from pmbench import Response, Unscored
+
+__all__ = ["_in_the_order_of_the_rows"]
 
 
 @pytest.mark.parametrize(
