@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pmbench.core.instance import Instance, Response, Score
     from pmbench.core.metric import F1, Macro, Mean, Metric, MetricGroup, Ratio
     from pmbench.core.model import Choice, Completion, Embedder, Message, Model, Usage
-    from pmbench.core.options import Options
+    from pmbench.core.options import Options, PathOption
     from pmbench.core.task import (
         EMBEDDED,
         Judge,
@@ -32,15 +32,24 @@ if TYPE_CHECKING:
     from pmbench.data.tables import read_table
     from pmbench.models.backend import Backend, BackendOptions, Request
     from pmbench.models.embedder import open_embedder
+    from pmbench.text.alignscore import AlignScorer
+    from pmbench.text.bertscore import BertScorer
+    from pmbench.text.bleu import bleu
+    from pmbench.text.medcon import Medcon
     from pmbench.text.prompts import Prompt
+    from pmbench.text.readability import flesch_kincaid_grade
+    from pmbench.text.rouge import rouge
+    from pmbench.text.sari import sari
     from pmbench.text.sentences import SPLITTER, sentence_spans, split_sentences
     from pmbench.text.spans import find_span, remove_spans
 
 __version__ = "0.1.0"
 
 _HOME = {
+    "AlignScorer": "pmbench.text.alignscore",
     "Backend": "pmbench.models.backend",
     "BackendOptions": "pmbench.models.backend",
+    "BertScorer": "pmbench.text.bertscore",
     "Choice": "pmbench.core.model",
     "Column": "pmbench.core.dataset",
     "Completion": "pmbench.core.model",
@@ -57,12 +66,14 @@ _HOME = {
     "JudgeRole": "pmbench.core.task",
     "Macro": "pmbench.core.metric",
     "Mean": "pmbench.core.metric",
+    "Medcon": "pmbench.text.medcon",
     "Message": "pmbench.core.model",
     "Metric": "pmbench.core.metric",
     "MetricGroup": "pmbench.core.metric",
     "Model": "pmbench.core.model",
     "Options": "pmbench.core.options",
     "PairMean": "pmbench.core.unit_metrics",
+    "PathOption": "pmbench.core.options",
     "Prompt": "pmbench.text.prompts",
     "RankingMetric": "pmbench.core.unit_metrics",
     "Ratio": "pmbench.core.metric",
@@ -83,11 +94,15 @@ _HOME = {
     "UserError": "pmbench.core.errors",
     "ViewBlock": "pmbench.core.view",
     "ViewLine": "pmbench.core.view",
+    "bleu": "pmbench.text.bleu",
     "digest": "pmbench.core.digest",
     "find_span": "pmbench.text.spans",
+    "flesch_kincaid_grade": "pmbench.text.readability",
     "open_embedder": "pmbench.models.embedder",
     "read_table": "pmbench.data.tables",
     "remove_spans": "pmbench.text.spans",
+    "rouge": "pmbench.text.rouge",
+    "sari": "pmbench.text.sari",
     "sentence_spans": "pmbench.text.sentences",
     "split_sentences": "pmbench.text.sentences",
 }
@@ -110,8 +125,10 @@ __all__ = [
     "EMBEDDED",
     "F1",
     "SPLITTER",
+    "AlignScorer",
     "Backend",
     "BackendOptions",
+    "BertScorer",
     "Choice",
     "Column",
     "Completion",
@@ -126,12 +143,14 @@ __all__ = [
     "JudgeRole",
     "Macro",
     "Mean",
+    "Medcon",
     "Message",
     "Metric",
     "MetricGroup",
     "Model",
     "Options",
     "PairMean",
+    "PathOption",
     "Prompt",
     "RankingMetric",
     "Ratio",
@@ -152,11 +171,15 @@ __all__ = [
     "ViewBlock",
     "ViewLine",
     "__version__",
+    "bleu",
     "digest",
     "find_span",
+    "flesch_kincaid_grade",
     "open_embedder",
     "read_table",
     "remove_spans",
+    "rouge",
+    "sari",
     "sentence_spans",
     "split_sentences",
 ]

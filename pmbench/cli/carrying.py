@@ -306,6 +306,7 @@ def _print_outcome(
     if counts.scored:
         terminal.print_metrics(console, plan.task.metrics, results)
         terminal.print_cautions(console, plan.task.cautions(results.judges))
+        terminal.print_findings(console, results)
     console.print(terminal.status_text(results))
     console.print(terminal.counts_line(results), markup=False)
     for line in terminal.usage_lines(results.usage):

@@ -24,6 +24,7 @@ COMMANDS = {
     "runs": ("pmbench.cli.runs:runs", "List the runs in the runs folder."),
     "show": ("pmbench.cli.show:show", "Show one run, or one instance of it."),
     "leaderboard": ("pmbench.cli.leaderboard:leaderboard", "Set the runs of a task side by side."),
+    "export": ("pmbench.cli.export:export", "Write a run in a file format of its task."),
     "compare": ("pmbench.cli.compare:compare", "Compare two runs, instance by instance."),
 }
 """Module and function of each command, and what the overview says of it."""

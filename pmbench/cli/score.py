@@ -107,6 +107,7 @@ def _model(file: str, response_columns: Sequence[str], asked: Mapping[str, Any])
     from pmbench.data.columns import ID, parse_columns
     from pmbench.models.answer_columns import OPTION, find_columns
     from pmbench.models.recordings import read_rows
+    from pmbench.running.recorded import responses_of
 
     if not file.strip():
         raise ConfigError("names no file", where="--responses", remedy="Write --responses FILE")
@@ -116,6 +117,10 @@ def _model(file: str, response_columns: Sequence[str], asked: Mapping[str, Any])
     except ConfigError as error:
         remedy = f"Write: {OPTION} id=MsgNo,text=draft"
         raise ConfigError(error.what, where=OPTION, remedy=remedy) from None
+    # A name that begins with @ or a space is taken for a column of the data, or cut.
+    start = "./" if file.startswith(("@", " ")) else ""
+    if not named and path.is_file() and responses_of(load_task(asked["task"])())(path) is not None:
+        return f"replay:{start}{file}", ()
     is_data = same_file(path, asked["data"])
     if is_data and "id" in (of_data := parse_columns(",".join(asked["columns"]))):
         named = {"id": of_data["id"], **named}
@@ -129,8 +134,6 @@ def _model(file: str, response_columns: Sequence[str], asked: Mapping[str, Any])
     )
     spelt = {"column": (found.text, "text"), "id": (found.id, "id")}
     changed = [f"{option}={quote(name, safe='')}" for option, (name, usual) in spelt.items() if name != usual]
-    # A name that begins with @ or a space is taken for a column of the data, or cut.
-    start = "./" if file.startswith(("@", " ")) else ""
     return f"replay:{start}{file}" + "?" * bool(changed) + "&".join(changed), found.notes
 
 

@@ -67,6 +67,7 @@ def show(
     task = run.task()
     terminal.print_metrics(console, task.metrics, run.results)
     terminal.print_cautions(console, task.cautions(run.results.judges))
+    terminal.print_findings(console, run.results)
     console.print(terminal.status_text(run.results))
     console.print(terminal.counts_line(run.results), markup=False)
     for line in terminal.usage_lines(run.results.usage):

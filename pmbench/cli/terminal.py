@@ -104,7 +104,8 @@ def metrics_table(metrics: Sequence[Metric], results: Results) -> Table:
         table.add_column("if all missing were worst / best")
     for metric in metrics:
         found = results.metrics.get(metric.name)
-        if metric.group is not None:
+        valued = found is not None and found.value is not None
+        if metric.group is not None or (metric.optional and not valued):
             continue
         if found is None or found.value is None:
             table.add_row(escape(metric.title), "–", "")
@@ -116,8 +117,11 @@ def metrics_table(metrics: Sequence[Metric], results: Results) -> Table:
     return table
 
 
-def groups_table(metrics: Sequence[Metric], results: Results) -> Table | None:
-    """Metrics that stand in groups, a column for each group and one for its reference; None without groups."""
+def groups_tables(metrics: Sequence[Metric], results: Results) -> list[Table]:
+    """Metrics that stand in groups: a column for each group and one for its reference.
+
+    Groups that have a row in common stand in one table, others one below the other.
+    """
     columns: dict[str, dict[str, str]] = {}
     references = {metric.reference for metric in metrics if metric.reference}
     for metric in metrics:
@@ -126,22 +130,36 @@ def groups_table(metrics: Sequence[Metric], results: Results) -> Table | None:
             heading = group.reference if metric.name in references and group.reference else group.title
             found = results.metrics.get(metric.name)
             value = None if found is None else found.value
+            if value is None and metric.optional:
+                continue
             columns.setdefault(heading, {})[metric.title] = "–" if value is None else metric.shown(value)
-    if not columns:
-        return None
-    titles = dict.fromkeys(title for cells in columns.values() for title in cells)
-    if len(titles) == sum(map(len, columns.values())):
-        return _listed(columns)  # a grid would be empty but for a diagonal
+    return [_listed(part) if len(part) == 1 else _grid(part) for part in _sharing(columns)]
+
+
+def _sharing(columns: Mapping[str, dict[str, str]]) -> list[dict[str, dict[str, str]]]:
+    """The columns in parts, each of those that have a row in common, in the order of their first."""
+    parts: list[dict[str, dict[str, str]]] = []
+    for heading, cells in columns.items():
+        joined: dict[str, dict[str, str]] = {}
+        for part in [one for one in parts if any(cells.keys() & other.keys() for other in one.values())]:
+            joined |= part
+            parts.remove(part)
+        parts.append({**joined, heading: cells})
+    order = list(columns)
+    return sorted(parts, key=lambda part: min(order.index(heading) for heading in part))
+
+
+def _grid(columns: Mapping[str, Mapping[str, str]]) -> Table:
     table = Table("", *map(escape, columns), box=None, pad_edge=False, header_style="bold")
     for column in table.columns[1:]:
         column.justify = "right"
-    for title in titles:
+    for title in dict.fromkeys(title for cells in columns.values() for title in cells):
         table.add_row(escape(title), *(cells.get(title, "") for cells in columns.values()))
     return table
 
 
 def _listed(columns: Mapping[str, Mapping[str, str]]) -> Table:
-    """Groups that have no row in common, one below the other."""
+    """A group by itself, its title above its rows."""
     table = Table("", "", box=None, pad_edge=False, show_header=False)
     table.columns[1].justify = "right"
     for title, cells in columns.items():
@@ -154,10 +172,11 @@ def _listed(columns: Mapping[str, Mapping[str, str]]) -> Table:
 def print_metrics(console: Console, metrics: Sequence[Metric], results: Results) -> None:
     """The table of metrics, with a warning where its intervals cannot be trusted."""
     console.print(metrics_table(metrics, results))
-    groups = groups_table(metrics, results)
-    if groups is not None:
+    groups = groups_tables(metrics, results)
+    for table in groups:
         console.print()
-        console.print(groups)
+        console.print(table)
+    if groups:
         console.print()
     by_cluster = [metric for metric in metrics if metric.scheme == "cluster" and metric.group is None]
     if any(results.metrics[m.name].low is not None for m in by_cluster if m.name in results.metrics):
@@ -176,6 +195,12 @@ def print_cautions(console: Console, cautions: Sequence[str]) -> None:
     """What is known of the judges, under the numbers that they made."""
     for caution in cautions:
         console.print(caution, style="yellow", markup=False, soft_wrap=True)
+
+
+def print_findings(console: Console, results: Results) -> None:
+    """What the task has to say of the scores."""
+    for line in results.findings:
+        console.print(printable(line), markup=False, highlight=False, soft_wrap=True)
 
 
 def print_few(console: Console, clusters: int) -> None:

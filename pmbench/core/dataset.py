@@ -57,6 +57,9 @@ class DatasetSpec:
         sensitivity: of the hub dataset. Demo data are `public`; a user's own file is `phi` unless they say.
         slices: columns that become slices where a dataset has them.
         private: why `--data` is required, for a dataset that is not published.
+        credentialed: what everybody who has the dataset agreed to; what `Task.read` reads then has the dataset's
+            sensitivity, not that of a file of one's own, and these words stand in every plan.
+        split: which rows are taken unasked where those that `Task.read` reads have values `split` that differ.
         example: two or three lines of JSONL that show the format.
     """
 
@@ -66,6 +69,8 @@ class DatasetSpec:
     sensitivity: Sensitivity = "public"
     slices: tuple[str, ...] = ()
     private: str = ""
+    credentialed: str = ""
+    split: str = ""
     example: str = ""
 
 

@@ -55,6 +55,7 @@ class Metric(ABC):
         reference: name of the task's metric that this one should come near to, a number of the data and not of
             the system; that one then stands in a row of its own, not in a column.
         headline: whether it stands beside the primary metric wherever systems are listed.
+        optional: whether tables leave it out where nothing has its statistics, instead of showing a dash.
     """
 
     scheme: Scheme = "cluster"
@@ -71,9 +72,11 @@ class Metric(ABC):
         group: MetricGroup | None = None,
         reference: str = "",
         headline: bool = False,
+        optional: bool = False,
     ) -> None:
         self.name, self.title = name, title or name
         self.group, self.reference, self.headline = group, reference, headline
+        self.optional = optional
         self.higher_is_better = higher_is_better
         self.digits, self.unit = digits, unit
 

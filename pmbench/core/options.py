@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TypeVar, get_args
+from typing import Annotated, Any, TypeVar, get_args
 
 import msgspec
 
 from pmbench.core.errors import ConfigError, UnknownName
+
+_PLACE = msgspec.Meta(extra={"place": True})
+
+PathOption = Annotated[str, _PLACE]
+"""An option that says where something lies. Not part of a digest: what lies there has to be described instead."""
 
 
 class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -23,6 +28,15 @@ Kind = TypeVar("Kind", bound=Options)
 def option_names(kind: type[Options]) -> list[str]:
     """The names of a kind of options."""
     return [field.encode_name for field in msgspec.structs.fields(kind)]
+
+
+def decisive(options: Options) -> dict[str, Any]:
+    """The options that go into a digest: all but those that only say where something lies."""
+    plain: dict[str, Any] = msgspec.to_builtins(options)
+    for field in msgspec.structs.fields(options):
+        if _PLACE in getattr(field.type, "__metadata__", ()):
+            del plain[field.encode_name]
+    return plain
 
 
 def typed_options(kind: type[Kind], pairs: Mapping[str, str], *, of: str, remedy: str = "") -> Kind:

@@ -36,7 +36,7 @@ class Strategy(Protocol):
 
     Attributes:
         needs: what the model must offer (`chat`, `choose`, `reward`) and whether the embedder is used
-            (`embed`); checked when the run is planned. Empty: no model is asked.
+            (`embed`); checked when the run is planned. Empty, or `embed` alone: no model is asked.
     """
 
     @property
@@ -102,6 +102,7 @@ class JudgeRole:
         needs: what a model must offer to take the role.
         requests: fewest and most requests to a model for one instance, given the role's options; for estimates.
         options: typed options of the role (`--judge role=NAME?option=value`), part of a score's digest.
+        embeds: whether its own deterministic method uses the run's embedder.
     """
 
     build: Callable[[JudgeParts], Judge]
@@ -111,6 +112,7 @@ class JudgeRole:
     needs: frozenset[str] = frozenset({"chat"})
     requests: Callable[[Instance, Any], tuple[int, int]] = field(default=lambda _instance, _settings: (1, 1))
     options: type[Options] = Options
+    embeds: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +199,17 @@ class Task:
         """
         return None
 
+    def read_responses(self, path: Path) -> Mapping[str, Response | None] | None:
+        """Read a file of recorded responses in a shape of the task's own; None: it is not in that shape.
+
+        Returns:
+            The response of each instance by its id; None where the file says that there is none.
+
+        Raises:
+            DataError: it is in that shape, but broken.
+        """
+        return None
+
     def instances(self, rows: Iterable[Row]) -> Iterable[Instance]:
         """Turn validated rows into instances.
 
@@ -207,6 +220,14 @@ class Task:
 
     def remarks(self, instances: Sequence[Instance]) -> Iterable[str]:
         """What somebody should know of the data before anything is asked; counts and ids, never text."""
+        return ()
+
+    def findings(self, scores: Mapping[str, Score]) -> Iterable[str]:
+        """What somebody should know of the scores beside the metrics; counts and ids, never text.
+
+        Args:
+            scores: of each instance that has one, by its id.
+        """
         return ()
 
     async def score(self, instance: Instance, response: Response, judges: Mapping[str, Any]) -> Score:

@@ -17,6 +17,7 @@ from pmbench.core.errors import ConfigError, DataError
 from pmbench.core.registry import resource
 from pmbench.core.task import Task
 from pmbench.data import hub, tables
+from pmbench.data.splits import of_split
 
 
 class Source(msgspec.Struct, frozen=True):
@@ -107,7 +108,8 @@ def _from_demo(task: Task, split: str | None) -> Found:
     with importlib.resources.as_file(resource(spec.demo)) as path:
         shown = f"demo ({path.name})"
         found = _from_path(task, path, shown, split)
-    return Found(found.rows, Source("demo", shown, files=found.source.files), True, found.notes)
+    notes = [note for note in found.notes if note != spec.credentialed]
+    return Found(found.rows, Source("demo", shown, files=found.source.files), True, notes)
 
 
 def _from_path(task: Task, path: Path, shown: str, split: str | None) -> Found:
@@ -119,12 +121,6 @@ def _from_path(task: Task, path: Path, shown: str, split: str | None) -> Found:
     if own_shape is None and folder and hub.is_saved_dataset(path):
         loaded = hub.load_saved(path, split, shown)
         return Found(loaded.rows, Source("datasets", loaded.location, files=_sums(path)), notes=loaded.notes)
-    if split is not None:
-        raise ConfigError(
-            "--split is for a dataset of the hub or a `datasets` folder",
-            where=f"--data {shown}",
-            remedy="Leave it out",
-        )
     if own_shape is not None:
         rows = list(own_shape)
         if not rows:
@@ -132,7 +128,19 @@ def _from_path(task: Task, path: Path, shown: str, split: str | None) -> Found:
         files = {
             entry.name: tables.sha256_of(entry) for entry in entries if tables.kind_of(entry)[0] or not folder
         }
-        return Found(rows, Source("folder" if folder else "file", shown, files=files))
+        rows, notes = of_split(rows, split, task.dataset.split, shown)
+        credentialed = task.dataset.credentialed
+        if credentialed:
+            notes.append(credentialed)
+        return Found(
+            rows, Source("folder" if folder else "file", shown, files=files), bool(credentialed), notes
+        )
+    if split is not None:
+        raise ConfigError(
+            "--split is for a dataset of the hub or a `datasets` folder",
+            where=f"--data {shown}",
+            remedy="Leave it out",
+        )
     file = _only_file(entries, shown) if folder else path
     name = str(Path(shown) / file.name) if folder else shown
     rows = tables.read_table(file, shown=name)

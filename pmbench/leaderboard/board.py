@@ -62,7 +62,6 @@ def leaderboard(
             remedy=f"Run: pmbench run --task {task.name} --model …",
         )
     entries = _without(entries, exclude, left)
-    groups = group_heads(task.metrics)
     columns = {id(entry): KeptColumns(entry.scores) for entry in entries}
     agreeing = [
         entry
@@ -70,16 +69,18 @@ def leaderboard(
         if (include_incomplete or _whole(entry, max_missing, left))
         and _agrees(task.metrics, entry, columns[id(entry)], left)
     ]
+    metrics = _in_use(task.metrics, agreeing)
+    groups = group_heads(metrics)
     tables = []
     for group in comparable(agreeing, task.version):
         scored = [columns[id(entry)] for entry in group.entries]
-        table, places = _table(task.metrics, group, scored, statistics, task.cautions)
-        strategies, told = by_strategy(task.metrics, table.rows) if aggregate else ([], [])
+        table, places = _table(metrics, group, scored, statistics, task.cautions)
+        strategies, told = by_strategy(metrics, table.rows) if aggregate else ([], [])
         ordered = [scored[place] for place in places]
         tables.append(
             msgspec.structs.replace(
                 table,
-                references=references(groups, task.metrics, table.rows, ordered, strategies),
+                references=references(groups, metrics, table.rows, ordered, strategies),
                 strategies=strategies,
                 strategy_notes=told,
             )
@@ -88,12 +89,20 @@ def leaderboard(
         task=task.name,
         title=task.title or task.name,
         version=task.version,
-        metrics=metric_heads(task.metrics),
+        metrics=metric_heads(metrics),
         tables=tables,
         left_out=sorted(left, key=lambda one: one.where),
         statistics=statistics,
         groups=groups,
     )
+
+
+def _in_use(metrics: Sequence[Metric], entries: Sequence[Entry]) -> list[Metric]:
+    """The metrics without those optional ones of which no run has a value."""
+    valued = {
+        name for entry in entries for name, found in entry.results.metrics.items() if found.value is not None
+    }
+    return [metric for metric in metrics if not metric.optional or metric.name in valued]
 
 
 def _without(entries: Sequence[Entry], exclude: Sequence[str], left: list[LeftOut]) -> list[Entry]:

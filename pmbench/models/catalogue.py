@@ -8,7 +8,7 @@ whose backend no installed package provides says so instead of failing later.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,10 +24,8 @@ from pmbench.models.spec import ModelSpec, parse_spec
 
 if TYPE_CHECKING:
     from pmbench.models.facade import FacadeModel, Sampling, Traffic
+    from pmbench.models.recordings import Columns, Responses
     from pmbench.models.store import CompletionStore
-
-Columns = Callable[[str], Mapping[str, str]]
-"""From the name of a column of the data to its text by instance id: what `replay:@draft` reads."""
 
 
 def resolve(name: str) -> ModelSpec:
@@ -56,8 +54,8 @@ def resolve(name: str) -> ModelSpec:
     return ready[0] if len(ready) == 1 else next((route for route in ready if _fits(route, preset)), ready[0])
 
 
-def backend_for(name: str, columns: Columns | None = None) -> Backend:
-    """The backend of a model, nothing of it loaded. One whose constructor takes `columns` is given them.
+def backend_for(name: str, columns: Columns | None = None, responses: Responses | None = None) -> Backend:
+    """The backend of a model, nothing of it loaded, given `columns` and `responses` where its constructor takes them.
 
     Raises:
         UserError: the name, its options or its backend are at fault.
@@ -71,7 +69,8 @@ def backend_for(name: str, columns: Columns | None = None) -> Backend:
     if not (isinstance(kind, type) and issubclass(kind, Backend)):
         raise registry.PluginError(f"the entry point {spec.backend!r} of {registry.BACKENDS} is no Backend")
     options = options_of(kind, spec)
-    more = {"columns": columns} if "columns" in inspect.signature(kind).parameters else {}
+    given = {"columns": columns, "responses": responses}
+    more = {part: given[part] for part in inspect.signature(kind).parameters if part in given}
     where = f"model {shortened(name)!r}"
     return told(lambda: kind(spec, options, **more), what="its backend fails to begin", where=where)
 

@@ -11,7 +11,7 @@ import io
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,8 +21,15 @@ import msgspec
 from pmbench.core.delimiter import separator
 from pmbench.core.digest import canonical_json
 from pmbench.core.errors import DataError
+from pmbench.core.instance import Response
 from pmbench.core.names import name_shown
 from pmbench.models.paths import shortened, why_no_file
+
+Columns = Callable[[str], Mapping[str, str]]
+"""From the name of a column of the run's own data to its text by instance id: what `replay:@draft` reads."""
+
+Responses = Callable[[Path], Mapping[str, Response | None] | None]
+"""Responses by instance id of a file in a shape of the task's own; None where it is in another one."""
 
 _DELIMITED = (".csv", ".tsv")
 _LINES = (".jsonl", ".ndjson")

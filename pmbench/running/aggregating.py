@@ -9,10 +9,12 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from pmbench.core.blank import says_nothing
-from pmbench.core.instance import Instance
+from pmbench.core.instance import Instance, Score
 from pmbench.core.metric import Metric
 from pmbench.core.model import Usage
+from pmbench.core.task import Task
 from pmbench.running.columns import ScoreColumns
+from pmbench.running.faults import fault
 from pmbench.running.plan import Plan
 from pmbench.running.records import ResponseRecord, ScoreRecord
 from pmbench.running.responding import Key, response_digest
@@ -67,6 +69,7 @@ def aggregate(
         slices=_slices(plan, good, done),
         usage={"model": usage_of(answered), "judges": usage_of(scored)},
         statistics=Statistics(method=_methods(plan.task.metrics), clusters=clusters),
+        findings=_findings(plan.task, good),
         finished_at=datetime.now(UTC).isoformat(timespec="seconds"),
     )
 
@@ -95,6 +98,15 @@ def measure(
             _number(interval.value), _number(interval.low), _number(interval.high), worst, best, interval.note
         )
     return results, len(set(scores.clusters))
+
+
+def _findings(task: Task, records: Sequence[ScoreRecord]) -> list[str]:
+    """What the task says of the scores; its own fault in it is said instead, without its message."""
+    scores = {one.id: Score(one.stats, one.units, one.arrays, one.evidence) for one in records}
+    try:
+        return [str(line) for line in task.findings(scores)]
+    except Exception as error:  # noqa: BLE001 - a plugin's
+        return [f"the task failed while it looked at the scores ({fault(error)})"]
 
 
 def _methods(metrics: Sequence[Metric]) -> str:

@@ -9,7 +9,7 @@ from typing import Any, get_args
 import msgspec
 
 from pmbench.core.metric import Metric
-from pmbench.core.options import Options
+from pmbench.core.options import Options, PathOption
 from pmbench.core.registry import resource
 from pmbench.core.task import Task
 
@@ -45,6 +45,9 @@ def _facts(task: type[Task]) -> Iterator[str]:
         "- strategies: " + ", ".join(f"`{name}`" for name in task.strategies) + " (the first is the default)"
     )
     yield from _choices(task)
+    if task.exporters:
+        formats = ", ".join(f"`{name}`" for name in task.exporters)
+        yield f"- formats of `pmbench export`: {formats}"
     yield ""
     yield from _metrics(task)
     if spec.example:
@@ -86,6 +89,8 @@ def _options(kind: type[Options]) -> Iterator[str]:
     for field in msgspec.structs.fields(kind):
         choices = get_args(field.type)
         of = "|".join(map(str, choices)) if choices else getattr(field.type, "__name__", str(field.type))
+        if field.type == PathOption:
+            of = "PATH"
         default: Any = field.default
         shown = str(default).lower() if isinstance(default, bool) else default
         yield f"{field.encode_name}={of}` (default `{shown}`)"

@@ -21,7 +21,7 @@ from pmbench.models.store import CompletionStore
 from pmbench.models.traffic.budget import Budget
 from pmbench.running.checks import check_needs
 from pmbench.running.judges import JudgeChoice
-from pmbench.running.recorded import RECORDED, Recorded
+from pmbench.running.recorded import RECORDED, Recorded, responses_of
 
 if TYPE_CHECKING:
     from pmbench.running.plan import RunRequest
@@ -68,12 +68,18 @@ def open_parts(
         PolicyError: text would be sent where it must not go.
         UserError: a name is wrong, something is missing, a model does not offer what is needed.
     """
-    backend = NoModel() if request.model == NO_MODEL else backend_for(request.model, dataset.column)
+    backend = (
+        NoModel()
+        if request.model == NO_MODEL
+        else backend_for(request.model, dataset.column, responses_of(task))
+    )
     strategy_name, strategy = _strategy(task, request, backend)
     judging = {
         choice.model: backend_for(choice.model) for choice in choices.values() if choice.model != EMBEDDED
     }
-    judged_by_embedding = any(choice.model == EMBEDDED for choice in choices.values())
+    judged_by_embedding = any(
+        choice.model == EMBEDDED and task.judges[role].embeds for role, choice in choices.items()
+    )
     embeds = "embed" in strategy.needs
     needed = embeds or judged_by_embedding
     embedding = backend_for(request.embedder) if needed and not is_embedded(request.embedder) else None

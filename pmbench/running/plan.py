@@ -15,7 +15,7 @@ from pmbench.core.dataset import Sensitivity
 from pmbench.core.digest import digest
 from pmbench.core.errors import ConfigError, DoesNotOffer, UnknownName, UserError
 from pmbench.core.instance import Instance
-from pmbench.core.options import Options
+from pmbench.core.options import Options, decisive
 from pmbench.core.registry import PluginError, load_task
 from pmbench.core.task import EMBEDDED, Judge, JudgeParts, Strategy, Task
 from pmbench.data.loading import Dataset, load
@@ -190,7 +190,8 @@ def _with_model(request: RunRequest, name: str, strategy: Strategy) -> RunReques
     Raises:
         ConfigError: there is no model, and the strategy asks one.
     """
-    if request.strategy is not None and not strategy.needs and not request.model.startswith("replay:"):
+    asks = strategy.needs - {"embed"}
+    if request.strategy is not None and not asks and not request.model.startswith("replay:"):
         return replace(request, model=NO_MODEL)
     if request.model == NO_MODEL:
         raise DoesNotOffer(
@@ -343,8 +344,8 @@ def _plain(about: Mapping[str, Any]) -> dict[str, Any]:
 
 def _judge_about(judge: Judge, model: FacadeModel | None, settings: Options) -> dict[str, Any]:
     about = _plain(judge.describe())
-    if msgspec.structs.fields(settings):
-        about["options"] = msgspec.to_builtins(settings)
+    if options := decisive(settings):
+        about["options"] = options
     return {**about, "model": _model_about(model)} if model else about
 
 

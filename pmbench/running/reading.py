@@ -12,7 +12,7 @@ from pmbench.core.instance import Instance, Response, Score
 from pmbench.core.registry import load_task
 from pmbench.core.task import Record, Task
 from pmbench.data.fingerprint import id_shown
-from pmbench.data.loading import load
+from pmbench.data.loading import Dataset, load
 from pmbench.running.carrying_out import RESULTS
 from pmbench.running.columns import ScoreColumns
 from pmbench.running.folder import RunFolder, find_run, read_json, read_lines, storing
@@ -107,14 +107,21 @@ def read_instance(run: StoredRun, instance_id: str, sample: int = 0) -> tuple[Re
         remarks.append("Not scored by these judges yet.")
     elif score.status == "missing":
         remarks.append(f"No score: it is missing ({score.failure}).")
-    record = Record(
-        instance,
-        Response(response.text, response.data) if response.status == "ok" else None,
-        Score(score.stats, score.units, score.arrays, score.evidence)
-        if score and score.status == "ok"
-        else None,
-    )
-    return record, remarks
+    return _record(instance, response, score), remarks
+
+
+def read_records(run: StoredRun, sample: int = 0) -> list[Record]:
+    """Every instance of a run with its response and score, in the order of the dataset.
+
+    Raises:
+        StorageError: the dataset is no longer what the run was made on.
+    """
+    dataset, remark = _dataset(run)
+    if dataset is None:
+        raise StorageError(remark, where=str(run.folder.path), remedy="Put the dataset back where it was")
+    responses, scores = _responses(run), _scores(run)
+    asked = [one for one in dataset.instances if (one.id, sample) in responses]
+    return [_record(one, responses[one.id, sample], scores.get((one.id, sample))) for one in asked]
 
 
 def instance_values(run: StoredRun) -> list[tuple[str, float | None, str]]:
@@ -153,9 +160,27 @@ def _scores(run: StoredRun) -> dict[Key, ScoreRecord]:
     return {(line.id, line.sample): line for line in lines if line.round == run.record.round}
 
 
+def _record(instance: Instance, response: ResponseRecord, score: ScoreRecord | None) -> Record:
+    return Record(
+        instance,
+        Response(response.text, response.data) if response.status == "ok" else None,
+        Score(score.stats, score.units, score.arrays, score.evidence)
+        if score and score.status == "ok"
+        else None,
+    )
+
+
 def _instance(run: StoredRun, instance_id: str) -> tuple[Instance, str]:
     """The instance from the dataset, if that is still where it was and the same."""
     unknown = Instance(instance_id, {}, {})
+    dataset, remark = _dataset(run)
+    if dataset is None:
+        return unknown, f"{remark}; its texts are not shown."
+    return next((i for i in dataset.instances if i.id == instance_id), unknown), ""
+
+
+def _dataset(run: StoredRun) -> tuple[Dataset | None, str]:
+    """The dataset, if it is still where it was and the same; else why not."""
     data = run.record.data
     revision = data.revision or None if data.kind == "hub" else None
     try:
@@ -163,7 +188,7 @@ def _instance(run: StoredRun, instance_id: str) -> tuple[Instance, str]:
             run.task(), data.given, columns=data.asked_columns, revision=revision, split=data.split
         )
     except UserError as error:
-        return unknown, f"The dataset cannot be read again: {error}"
+        return None, f"The dataset cannot be read again ({error})"
     if dataset.fingerprint != run.record.asked.fingerprint:
-        return unknown, "The dataset has changed since the run; its texts are not shown."
-    return next((i for i in dataset.instances if i.id == instance_id), unknown), ""
+        return None, "The dataset has changed since the run"
+    return dataset, ""

@@ -2,18 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from pmbench.core.errors import RequestFailed
+from pmbench.core.errors import RequestFailed, UserError
 from pmbench.core.instance import Response
 from pmbench.core.model import Model
 from pmbench.core.options import Options
-from pmbench.core.task import StrategyContext
+from pmbench.core.registry import PluginError
+from pmbench.core.task import StrategyContext, Task
+from pmbench.running.faults import fault
 
 RECORDED = "recorded"
+
+
+def responses_of(task: Task) -> Callable[[Path], Mapping[str, Response | None] | None]:
+    """The task's own reader of files of responses; its own fault is an error of one line, without its message."""
+
+    def read(path: Path) -> Mapping[str, Response | None] | None:
+        try:
+            return task.read_responses(path)
+        except BaseException as error:
+            if isinstance(error, UserError | KeyboardInterrupt | MemoryError):
+                raise
+            raise PluginError(
+                f"the task {task.name!r} failed while it read the responses ({fault(error)})",
+                where=str(path),
+                remedy="This is a fault of the task's package",
+            ) from None
+
+    return read
 
 
 class Recorded:

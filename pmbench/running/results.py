@@ -150,6 +150,7 @@ class Results(msgspec.Struct, kw_only=True):
         slices: by slice, by label.
         usage: `model` and `judges`.
         statistics: how the intervals were made.
+        findings: what the task has to say of the scores beside the metrics.
         finished_at: ISO 8601, UTC.
     """
 
@@ -172,4 +173,5 @@ class Results(msgspec.Struct, kw_only=True):
     slices: dict[str, dict[str, SliceResult]] = {}
     usage: dict[str, UsageTotal] = {}
     statistics: Statistics = Statistics()
+    findings: list[str] = []
     finished_at: str = ""

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
-from pmbench.core.digest import digest
+from pmbench.core.digest import canonical_json, digest
 from pmbench.core.errors import ConfigError, DataError, RequestFailed
+from pmbench.core.instance import Response
 from pmbench.core.model import Completion
 from pmbench.models.backend import Backend, BackendOptions, Request
 from pmbench.models.paths import ABSENT, shortened, why_no_file
-from pmbench.models.recordings import Recorded, answers_of, number_form, read_rows
+from pmbench.models.recordings import Columns, Recorded, Responses, answers_of, number_form, read_rows
 from pmbench.models.spec import ModelSpec
-
-Columns = Callable[[str], Mapping[str, str]]
-"""Text by instance id of a column of the run's own data."""
 
 
 class ReplayOptions(BackendOptions, frozen=True, forbid_unknown_fields=True):
@@ -42,6 +40,7 @@ class Replay(Backend):
         spec: what to replay.
         options: its options.
         columns: the columns of the run's data, for `replay:@column`.
+        responses: the task's own reader of files; what it does not know is read as a table.
 
     Raises:
         ConfigError: a column is named twice, or there is no data to take a column from.
@@ -55,9 +54,15 @@ class Replay(Backend):
     by_instance = True
     parallel = 256
 
-    def __init__(self, spec: ModelSpec, options: BackendOptions, columns: Columns | None = None) -> None:
+    def __init__(
+        self,
+        spec: ModelSpec,
+        options: BackendOptions,
+        columns: Columns | None = None,
+        responses: Responses | None = None,
+    ) -> None:
         super().__init__(spec, options)
-        self._columns = columns
+        self._columns, self._responses = columns, responses
         if not isinstance(options, ReplayOptions):
             raise TypeError("options of replay are ReplayOptions")
         self._file, self._column = _split(spec.target, options.column)
@@ -97,7 +102,12 @@ class Replay(Backend):
         """
         if self._recorded is None:
             if self._file is not None:
-                self._recorded = answers_of(read_rows(self._file), self._column, self._id)
+                own = self._responses(self._file) if self._responses else None
+                self._recorded = (
+                    answers_of(read_rows(self._file), self._column, self._id)
+                    if own is None
+                    else {id_: _as_recorded(response) for id_, response in own.items()}
+                )
             else:
                 assert self._columns is not None  # see __init__
                 texts = self._columns(self._column)
@@ -150,6 +160,12 @@ class Replay(Backend):
         if found.text is None:
             raise RequestFailed("null", "the recorded answer for this instance is null")
         return Completion(found.text, raw={"data": found.data} if found.data else {})
+
+
+def _as_recorded(response: Response | None) -> Recorded:
+    if response is None:
+        return Recorded(None)
+    return Recorded(response.text, canonical_json(response.data).decode() if response.data else "")
 
 
 def _split(target: str, asked: str) -> tuple[Path | None, str]:

@@ -1,0 +1,1 @@
+"""ArchEHR-QA: answers from a patient's record, and whether what they cite and say is grounded in it."""

@@ -1,0 +1,70 @@
+"""What somebody should know of scores: citations lost to their form, and what would stop the official scorer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from pmbench import Score
+from pmbench_tasks.archehr.relevance import COMPONENTS
+
+_SHOWN = 5
+
+
+def findings_of(scores: Mapping[str, Score]) -> Iterator[str]:
+    """Lines for the end of a run's results; counts and ids of cases."""
+    yield from _lost(scores)
+    if none := _where(scores, "cited_none"):
+        yield (
+            f"in {_cases(none)} the official scorer reads no citation, and would stop there: {_few(none)}. Here every"
+            " essential sentence counts as missed."
+        )
+    if stray := _where(scores, "stray_citations"):
+        number = sum(int(scores[name].stats["stray_citations"]) for name in stray)
+        yield f"cited and no sentence of the note, each a false positive: {number} in {_cases(stray)}: {_few(stray)}"
+    if cut := _where(scores, "cut"):
+        yield f"over 75 words, what is beyond them not scored: {_cases(cut)}: {_few(cut)}"
+    yield from _missing_components(scores)
+
+
+def findings_2026(scores: Mapping[str, Score], of: Sequence[str], most_words: int) -> Iterator[str]:
+    """The same for the subtasks of 2026 whose responses are texts.
+
+    Args:
+        of: the components of the official mean; most_words: where texts are cut.
+    """
+    if none := _where(scores, "said_nothing"):
+        yield f"nothing is said, and the official scorer would stop there: {_cases(none)}: {_few(none)}"
+    if cut := _where(scores, "cut"):
+        yield f"over {most_words} words, what is beyond them not scored: {_cases(cut)}: {_few(cut)}"
+    yield from _missing_components(scores, "", of)
+
+
+def _missing_components(
+    scores: Mapping[str, Score], prefix: str = "notes_", of: Sequence[str] = COMPONENTS
+) -> Iterator[str]:
+    """Which components of the official mean were not computed."""
+    for one in list(scores.values())[:1]:
+        absent = [name for name in of if f"{prefix}{name}" not in one.stats]
+        if absent:
+            yield (
+                f"not computed: {', '.join(absent)}; so there is no overall score, and the mean of the other"
+                f" {len(of) - len(absent)} of {len(of)} has a name of its own (--judge relevance=…)"
+            )
+
+
+def _lost(scores: Mapping[str, Score]) -> Iterator[str]:
+    if lost := _where(scores, "lost_citations"):
+        number = sum(int(scores[name].stats["lost_citations"]) for name in lost)
+        yield f"citations lost to their form in the official reading: {number} in {_cases(lost)}: {_few(lost)}"
+
+
+def _where(scores: Mapping[str, Score], stat: str) -> list[str]:
+    return [name for name, one in scores.items() if one.stats.get(stat)]
+
+
+def _cases(names: Sequence[str]) -> str:
+    return f"{len(names)} case{'s' * (len(names) != 1)}"
+
+
+def _few(names: Sequence[str]) -> str:
+    return ", ".join(names[:_SHOWN]) + (", …" if len(names) > _SHOWN else "")
