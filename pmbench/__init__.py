@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     )
     from pmbench.core.unit_metrics import PairMean, RankingMetric
     from pmbench.core.view import ViewBlock, ViewLine
+    from pmbench.data.fingerprint import id_shown
     from pmbench.data.tables import read_table
     from pmbench.models.backend import Backend, BackendOptions, Request
     from pmbench.models.embedder import open_embedder
@@ -97,6 +98,7 @@ _HOME = {
     "bleu": "pmbench.text.bleu",
     "digest": "pmbench.core.digest",
     "find_span": "pmbench.text.spans",
+    "id_shown": "pmbench.data.fingerprint",
     "flesch_kincaid_grade": "pmbench.text.readability",
     "open_embedder": "pmbench.models.embedder",
     "read_table": "pmbench.data.tables",
@@ -175,6 +177,7 @@ __all__ = [
     "digest",
     "find_span",
     "flesch_kincaid_grade",
+    "id_shown",
     "open_embedder",
     "read_table",
     "remove_spans",

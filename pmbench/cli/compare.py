@@ -66,14 +66,33 @@ def _write(path: Path, encoded: bytes) -> None:
     from pmbench.running.folder import storing
 
     where = f"--json {path}"
-    if not path.absolute().parent.is_dir():
+    try:
+        in_folder, taken = path.absolute().parent.is_dir(), path.exists()
+        ours = not taken or (path.is_file() and _is_comparison(path.read_bytes()))
+    except OSError as error:
+        why = f"cannot be written or read ({error.strerror or type(error).__name__})"
+        raise ConfigError(why, where=where, remedy="Choose another name") from None
+    if not in_folder:
         raise ConfigError("there is no such folder", where=where, remedy="Make it first")
-    if path.exists() and not (path.is_file() and b'"overlap"' in path.read_bytes()):
+    if not ours:
         raise ConfigError("this is there and is no comparison", where=where, remedy="Choose another name")
     with storing(path):
         part = path.with_name(f".{path.name}.part")
         part.write_bytes(encoded)
         part.replace(path)
+
+
+def _is_comparison(encoded: bytes) -> bool:
+    """Whether this is what an earlier `--json` wrote, by the keys of the object."""
+    import msgspec
+
+    from pmbench.leaderboard.two_runs import TwoRuns
+
+    try:
+        found = msgspec.json.decode(encoded)
+    except (msgspec.DecodeError, ValueError, RecursionError):
+        return False
+    return isinstance(found, dict) and found.keys() >= set(TwoRuns.__struct_fields__)
 
 
 def _slice(part: str | None) -> tuple[str, str] | None:
@@ -129,10 +148,14 @@ def _cells(metric: Metric, one: Compared, is_primary: bool) -> list[str]:
 
 
 def _lines(found: TwoRuns) -> Iterator[str]:
-    test = found.metrics[0].test if found.metrics else None
     yield ""
-    if test is not None and test.note:
-        yield f"{found.metrics[0].title}: {test.note}."
+    titles: dict[str, list[str]] = {}
+    for metric in found.metrics:
+        missing = "no interval from a single cluster" if metric.test.low != metric.test.low else ""
+        if note := metric.test.note or missing:
+            titles.setdefault(note, []).append(metric.title)
+    for note, of in titles.items():
+        yield f"{', '.join(of)}: {note}."
     if found.overlap is not None:
         share = {name: getattr(found.overlap, name) for name in ("both", "first", "second", "neither")}
         told = {name: f"{count:g} ({100 * count / found.common:.1f}%)" for name, count in share.items()}

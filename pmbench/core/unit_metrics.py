@@ -45,11 +45,8 @@ class RankingMetric(Mean):
     Subclasses say what the statistic is when items are drawn again, from the `arrays` that a score keeps. The order
     is made anew for every drawing; nothing is asked.
 
-    Attributes:
-        least: the value can be no smaller, as a count or a place cannot; intervals stop there.
     """
 
-    least: float = float("-inf")
     scheme: Scheme = "ranking"
 
     @property
@@ -60,6 +57,14 @@ class RankingMetric(Mean):
     def strata(self, arrays: Mapping[str, Any]) -> Sequence[Hashable]:
         """The stratum of each item, where the list was put together so many from each; empty: it was not."""
         return ()
+
+    def ends(self, arrays: Mapping[str, Any]) -> tuple[float, float]:
+        """The least and the most that the statistic of a list can be; intervals stay inside."""
+        return float("-inf"), float("inf")
+
+    def kind(self, arrays: Mapping[str, Any]) -> str:
+        """What the number of a list is, where there are several kinds that cannot be compared."""
+        return ""
 
     @abstractmethod
     def resample(self, arrays: Mapping[str, Any], draws: Draws) -> Floats:

@@ -63,7 +63,10 @@ def statistics(board: Leaderboard) -> str:
     made = []
     for scheme in schemes:
         titles = [head.title for head in board.metrics if head.scheme == scheme and not head.group]
-        of = f" of {listed(titles)}" if len(schemes) > 1 and titles else ""
+        if not titles:
+            groups = dict.fromkeys(head.group for head in board.metrics if head.scheme == scheme)
+            titles = [f"other numbers under {listed(list(groups))}"]
+        of = f" of {listed(titles)}" if len(schemes) > 1 else ""
         method = METHODS[cast("Scheme", scheme)][0]
         made.append(f"intervals{of}: {method}" if of else method)
     text = f"Statistics: {'; '.join(made)}{drawn if set(schemes) != {'dyadic'} else ''}"

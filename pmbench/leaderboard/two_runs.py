@@ -20,6 +20,7 @@ from pmbench.running.folder import read_lines
 from pmbench.running.judging import SCORES
 from pmbench.running.reading import StoredRun, read_run
 from pmbench.running.records import ScoreRecord
+from pmbench.stats.of_lists import unlike
 from pmbench.stats.randomisation import PairedTest
 from pmbench.stats.schemes import METHODS, comparisons
 
@@ -133,6 +134,8 @@ def compare_runs(
     ids = [_having(one, primary) for one in columns]
     common = sorted(ids[0] & ids[1])
     _check_instances(ids[0], ids[1], common, on_common)
+    settings = _settings(sides[0][0], sides[1][0])
+    _check_lists(primary, columns, common, settings)
     return TwoRuns(
         task=task.name,
         method=METHODS[primary.scheme][1],
@@ -141,7 +144,7 @@ def compare_runs(
         common=len(common),
         only_first=len(ids[0] - ids[1]),
         only_second=len(ids[1] - ids[0]),
-        settings=_settings(sides[0][0], sides[1][0]),
+        settings=settings,
         metrics=[
             found
             for metric in task.metrics
@@ -225,6 +228,20 @@ def _check_instances(first: set[str], second: set[str], common: list[str], on_co
         )
 
 
+def _check_lists(
+    metric: Metric, columns: Sequence[ScoreColumns], common: list[str], settings: Sequence[str]
+) -> None:
+    """Raises ConfigError where lists of one name hold other items, were put together otherwise or measured so."""
+    one, other = (side.rows(metric, common) for side in columns)
+    why = unlike(metric, one, other) if one is not None and other is not None else ""
+    if why:
+        differ = f"; they differ in {', '.join(settings)}" if settings else ""
+        raise ConfigError(
+            f"the two runs cannot be compared: {why.removeprefix('no comparison, for ')}{differ}",
+            remedy="Compare runs with the same options",
+        )
+
+
 def _of_slice(scores: Sequence[ScoreRecord], slice_of: tuple[str, str] | None) -> list[ScoreRecord]:
     if slice_of is None:
         return list(scores)
@@ -263,7 +280,8 @@ def _settings(first: StoredRun, second: StoredRun) -> list[str]:
 def _compared(
     metric: Metric, columns: Sequence[ScoreColumns], common: Sequence[str], statistics: Resampling
 ) -> Compared | None:
-    wanted = [name for name in common if all(name in _having(one, metric) for one in columns)]
+    having = set.intersection(*(_having(one, metric) for one in columns))
+    wanted = [name for name in common if name in having]
     rows = [one.rows(metric, wanted) for one in columns] if wanted else []
     if not rows or rows[0] is None or rows[1] is None:
         return None

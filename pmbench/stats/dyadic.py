@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pmbench.stats.clusters import Floats
+from pmbench.stats.ranking_draws import numbered
 
 __all__ = [
     "FEWEST_MESSAGES",
@@ -49,9 +50,8 @@ NOT_POSITIVE = "the dyadic variance is not positive: bounds as if the pairs were
 SMALL = "the dyadic variance is less than half that of independent pairs: bounds may be too narrow"
 IN_EVERY_PAIR = "one message is in every pair: what it adds to the uncertainty cannot be seen"
 
-_ROUNDING = (
-    1e-12  # values this close are equal; so is a variance this small beside that of independent pairs to 0
-)
+ROUNDING = 1e-12
+"""Values this close are equal; so is a variance this small beside that of independent pairs to 0."""
 
 
 class DyadicInterval(msgspec.Struct, frozen=True):
@@ -143,7 +143,7 @@ def dyadic_intervals(
     for value, variance, apart in zip(means.tolist(), variances.tolist(), independent.tolist(), strict=True):
         note, low, high = reason, math.nan, math.nan
         alike = value in (0.0, 1.0)
-        if not alike and variance <= max(_ROUNDING * apart, _ROUNDING**2):
+        if not alike and vanishes(variance, apart):
             variance, note = value * (1 - value) / pairs.rows, note or NOT_POSITIVE
         se = 0.0 if alike else math.sqrt(variance)
         if not reason and alike:
@@ -200,7 +200,7 @@ def dyadic_differences(
     ours = np.asarray([a for a, _ in pairs], dtype=np.intp)
     theirs = np.asarray([b for _, b in pairs], dtype=np.intp)
     differences = table[ours] - table[theirs]
-    constant = np.ptp(differences, axis=1) <= _ROUNDING if graph.rows else np.zeros(len(pairs), dtype=bool)
+    constant = np.ptp(differences, axis=1) <= ROUNDING if graph.rows else np.zeros(len(pairs), dtype=bool)
     means, variances, independent = graph.moments(differences)
     reason, freedom = graph.too_few(), graph.messages - 1
     quantile = 0.0 if reason else t_quantile(freedom, 1 - half_alpha)
@@ -210,7 +210,7 @@ def dyadic_differences(
         if not reason and constant[row]:
             found.append(_constant_difference(difference, graph, half_alpha))
             continue
-        if variance <= max(_ROUNDING * apart, _ROUNDING**2):
+        if vanishes(variance, apart):
             variance, note = apart, note or NOT_POSITIVE
         variance = max(variance, LEAST_SHARE * apart)
         se, low, high, p = math.sqrt(variance), math.nan, math.nan, math.nan
@@ -228,11 +228,9 @@ class _Pairs:
     """
 
     def __init__(self, first: Sequence[Hashable], second: Sequence[Hashable]) -> None:
-        order = sorted({*first, *second}, key=lambda item: (type(item).__name__, str(item)))
-        place = {item: index for index, item in enumerate(order)}
-        self.rows, self.messages = len(first), len(order)
-        one = np.fromiter((place[item] for item in first), dtype=np.intp, count=self.rows)
-        other = np.fromiter((place[item] for item in second), dtype=np.intp, count=self.rows)
+        self.rows, self.messages = len(first), len({*first, *second})
+        place = numbered([*first, *second])
+        one, other = place[: self.rows], place[self.rows :]
         if (one == other).any():
             raise ValueError("a pair of an item with itself")
         self.low, self.high = np.minimum(one, other), np.maximum(one, other)
@@ -300,7 +298,7 @@ def _constant_difference(difference: float, graph: _Pairs, half_alpha: float) ->
     """Two systems that differ by the same on every pair; where they do not, it could be by −1 or 1."""
     reach = _reach(graph.messages, half_alpha)
     low, high = difference - reach * (1 + difference), difference + reach * (1 - difference)
-    p = 1.0 if abs(difference) <= _ROUNDING else min(1.0, 2 * 0.5 ** (graph.messages / 2))
+    p = 1.0 if abs(difference) <= ROUNDING else min(1.0, 2 * 0.5 ** (graph.messages / 2))
     return DyadicDifference(difference, low, high, p, graph.messages, graph.rows, 0.0, AT_A_LIMIT)
 
 
@@ -309,6 +307,11 @@ def _reach(messages: int, half_alpha: float) -> float:
     from scipy.special import betaincinv
 
     return float(betaincinv(1.0, messages / 2, 1 - half_alpha))
+
+
+def vanishes(variance: float, independent: float) -> bool:
+    """Whether a dyadic variance is negative or no more than rounding, given that of independent pairs."""
+    return variance <= max(ROUNDING * independent, ROUNDING**2)
 
 
 def t_quantile(freedom: float, share: float) -> float:

@@ -14,9 +14,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pmbench.stats.clusters import Floats
-from pmbench.stats.dyadic import FEWEST_MESSAGES, DyadicDifference, t_quantile, t_tails
+from pmbench.stats.dyadic import (
+    FEWEST_MESSAGES,
+    NOT_POSITIVE,
+    ROUNDING,
+    DyadicDifference,
+    t_quantile,
+    t_tails,
+    vanishes,
+)
+from pmbench.stats.ranking_draws import numbered
 
-NOT_POSITIVE = "the dyadic variance is not positive: bounds as if the pairs were independent"
 ONE_GROUP = "one of the two groups has no pair, or a single one"
 
 
@@ -50,27 +58,24 @@ def dyadic_gap(
         )
     if not ((row >= 0) & (row <= 1)).all():
         raise ValueError("a value that is NaN or outside 0 to 1")
-    order = sorted({*first, *second}, key=lambda item: (type(item).__name__, str(item)))
-    place = {item: index for index, item in enumerate(order)}
-    ends = [np.array([place[item] for item in side], dtype=np.intp) for side in (first, second)]
+    place, messages = numbered([*first, *second]), len({*first, *second})
+    ends = [place[: len(first)], place[len(first) :]]
     sizes = int(mask.sum()), int((~mask).sum())
     gap = float(row[mask].mean() - row[~mask].mean()) if all(sizes) else math.nan
     note = ONE_GROUP if min(sizes) < 2 else ""
-    if len(order) < FEWEST_MESSAGES:
-        note = note or f"{len(order)} messages: fewer than {FEWEST_MESSAGES} support no interval"
+    if messages < FEWEST_MESSAGES:
+        note = note or f"{messages} messages: fewer than {FEWEST_MESSAGES} support no interval"
     if note:
-        return DyadicDifference(gap, math.nan, math.nan, math.nan, len(order), len(row), note=note)
-    variance, independent = _variances(row, mask, ends, len(order))
-    if variance <= 0:
+        return DyadicDifference(gap, math.nan, math.nan, math.nan, messages, len(row), note=note)
+    variance, independent = _variances(row, mask, ends, messages)
+    if vanishes(variance, independent):
         variance, note = independent, NOT_POSITIVE
-    if variance <= 0:  # all pairs of each group are alike
-        return DyadicDifference(
-            gap, math.nan, math.nan, math.nan, len(order), len(row), note="no pair differs"
-        )
-    se, freedom = math.sqrt(variance), len(order) - 1
+    if independent <= ROUNDING**2:  # all pairs of each group are alike
+        return DyadicDifference(gap, math.nan, math.nan, math.nan, messages, len(row), note="no pair differs")
+    se, freedom = math.sqrt(variance), messages - 1
     reach = t_quantile(freedom, (1 + level) / 2) * se
     low, high = max(-1.0, gap - reach), min(1.0, gap + reach)
-    return DyadicDifference(gap, low, high, t_tails(freedom, gap / se), len(order), len(row), se, note)
+    return DyadicDifference(gap, low, high, t_tails(freedom, gap / se), messages, len(row), se, note)
 
 
 def _variances(

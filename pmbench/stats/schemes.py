@@ -18,6 +18,7 @@ from pmbench.core.metric import Metric, Scheme
 from pmbench.core.unit_metrics import PairMean, RankingMetric
 from pmbench.stats.bootstrap import RESAMPLES, Interval, bootstrap_many, percentiles, resampled_values
 from pmbench.stats.clusters import Floats, ordered_sums
+from pmbench.stats.of_lists import ends_of_lists, unlike
 from pmbench.stats.randomisation import PairedTest, paired_tests
 
 METHODS: dict[Scheme, tuple[str, str]] = {
@@ -240,7 +241,8 @@ def _lists_interval(metric: Metric, rows: Rows, resamples: int, seed: int, level
     from pmbench.stats.rankings import spread_interval
 
     got = spread_interval(_spread(metric, rows, resamples, seed), level=level, limits=metric.limits)
-    low, high = (max(bound, getattr(metric, "least", bound)) for bound in (got.low, got.high))
+    least, most = ends_of_lists(metric, rows)
+    low, high = (min(max(bound, least), most) for bound in (got.low, got.high))
     return Interval(got.value, low, high, got.units, got.resamples, got.undefined, note=got.note)
 
 
@@ -254,7 +256,10 @@ def _lists_compared(
 ) -> list[PairedTest]:
     from pmbench.stats.rankings import spread_difference
 
+    if any(why := unlike(metric, systems[0], rows) for rows in systems[1:]):
+        raise _Lacking(why)
     spreads = [_spread(metric, rows, resamples, seed) for rows in systems]
+    least, most = ends_of_lists(metric, systems[0])
     found = []
     for a, b in pairs:
         got = spread_difference(spreads[a], spreads[b], level=level)
@@ -265,8 +270,8 @@ def _lists_compared(
                 exact=False,
                 permutations=0,
                 clusters=got.units,
-                low=got.low,
-                high=got.high,
+                low=max(got.low, least - most),
+                high=min(got.high, most - least),
                 undefined=got.undefined,
                 differing=int((spreads[a].values != spreads[b].values).sum()),
                 note=got.note,

@@ -30,6 +30,8 @@ OFFICIAL_LAYER = 4
 
 _OFFICIAL_NAMES = (OFFICIAL_MODEL, f"distilbert/{OFFICIAL_MODEL}")
 _OFFICIAL_SHAPE = {"model_type": "distilbert", "dim": 768, "n_layers": 6, "vocab_size": 30522}
+_TOGETHER = 64
+"""Pairs handed to the package at once: it sorts their texts into batches, and holds the vectors of all of them."""
 _GATHERED = 128
 """Pairs that are gathered from coroutines at most, so that texts of like length meet in a batch."""
 
@@ -57,7 +59,7 @@ class BertScorer:
             `True`: the package's, or an error; a path: a file in the package's format (comma-separated, a row per
             layer: LAYER, P, R, F).
         device: `cpu`, `cuda`…; `auto`: CUDA where there is one.
-        batch: pairs in one batch; 0: 8 on a processor, 64 elsewhere.
+        batch: texts in one batch; 0: 8 on a processor, 64 elsewhere.
 
     Raises:
         MissingExtra: bert-score or torch is not installed.
@@ -136,8 +138,9 @@ class BertScorer:
         found = [0.0] * len(pairs)
         filled = [at for at, pair in enumerate(pairs) if all(tokens[text] > least for text in pair)]
         filled.sort(key=lambda at: sorted((tokens[text] for text in pairs[at]), reverse=True), reverse=True)
-        for start in range(0, len(filled), self._batch):
-            places = filled[start : start + self._batch]
+        together = max(self._batch, _TOGETHER)
+        for start in range(0, len(filled), together):
+            places = filled[start : start + together]
             for at, value in zip(places, self._f1([pairs[at] for at in places]), strict=True):
                 found[at] = value
         return [Scored(value, was_cut) for value, was_cut in zip(found, cut, strict=True)]
@@ -209,7 +212,7 @@ def shipped_baseline(name: str) -> Path | None:
     folder = Path(spec.origin).parent / "rescale_baseline" / "en"
     name = OFFICIAL_MODEL if name in _OFFICIAL_NAMES else name
     file = folder / f"{name}.tsv"
-    return file if file.is_file() and file.is_relative_to(folder) else None
+    return file if file.is_file() else None
 
 
 def _baseline_file(name: str, asked: bool | str | Path | None) -> Path | None:

@@ -51,7 +51,13 @@ def cited(value: Any, ident: str = "1", **more: Any) -> dict[str, Any]:
 def write(folder: Path, text: str | None = None, key: Any = None, mapping: Any = None) -> Path:
     """The files of a release in a folder; those that are None are left out."""
     folder.mkdir(parents=True, exist_ok=True)
-    for name, value in (("archehr-qa.xml", text), ("archehr-qa_key.json", key), ("archehr-qa_mapping.json", mapping)):
+    for name, value in (
+        ("archehr-qa.xml", text),
+        ("archehr-qa_key.json", key),
+        ("archehr-qa_mapping.json", mapping),
+    ):
         if value is not None:
-            (folder / name).write_text(value if isinstance(value, str) else json.dumps(value), encoding="utf-8")
+            (folder / name).write_text(
+                value if isinstance(value, str) else json.dumps(value), encoding="utf-8"
+            )
     return folder

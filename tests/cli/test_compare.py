@@ -109,6 +109,61 @@ def test_what_cannot_be_compared_is_refused_and_what_differs_is_said(pmbench) ->
     )
 
 
+def test_inboxes_of_which_a_difference_would_be_no_number_are_refused(pmbench) -> None:
+    inbox = ("run", "-t", "inbox-triage", "-d", "demo", "-q", "-s", "length")
+    for label, option in (("plain", "design=auto"), ("free", "design=none"), ("ranx", "ndcg=ranx")):
+        done = pmbench(*inbox, "-o", option, "--label", label)
+        if "pip install ranx" in done.stderr:
+            continue
+        assert done.returncode == 0, done.stderr
+    found = runs_of(pmbench, "inbox-triage")
+    told = {
+        "free": "the list 'a' has other strata in the other run; they differ in options.design: auto and none",
+        "ranx": "'a' has another kind of number in the other run; they differ in options.ndcg: exact and ranx",
+    }
+    for name, words in told.items():
+        if f"{name} length" in found:
+            done = pmbench("compare", found["plain length"], found[f"{name} length"])
+            assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+            assert words in done.stderr
+
+
+def test_why_a_number_has_no_interval_is_said_of_every_metric(pmbench, tmp_path: Path) -> None:
+    rows = [{"id": f"m{n}", "message": "word " * (9 - n), "level": n // 2 + 1} for n in range(8)]
+    (tmp_path / "few.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    for strategy in ("random", "length"):
+        assert pmbench("run", "-t", "inbox-triage", "-d", "few.jsonl", "-q", "-s", strategy).returncode == 0
+    done = pmbench("compare", *runs_of(pmbench, "inbox-triage").values())
+    assert done.returncode == 0, done.stderr
+    (line,) = [one for one in done.stdout.splitlines() if "support no interval" in one]
+    titles = ("T-NDCG@10", "T-NDCG@30", "T-NDCG@10 of ideal", "Kendall τ-b", "Pairs in right order")
+    assert all(title in line.partition(": list")[0] for title in titles)
+
+
+def test_what_is_missing_of_an_inbox_stands_under_its_results(pmbench, tmp_path: Path) -> None:
+    found = pmbench("run", "-t", "inbox-triage", "-d", "demo", "-s", "length", "-q", "--json", "l.json")
+    assert found.returncode == 0 and json.loads((tmp_path / "l.json").read_text())["findings"] == []
+    scores = [None, *range(29)]
+    answers = [{"id": "a", "text": "", "data": {"scores": scores, "asked": 30, "missing": 1}}]
+    answers.append({"id": "b", "text": "", "data": {"scores": [1, *range(29)], "unanswered": 3}})
+    (tmp_path / "r.jsonl").write_text("".join(json.dumps(row) + "\n" for row in answers))
+    done = pmbench("score", "-t", "inbox-triage", "-d", "demo", "-r", "r.jsonl", "--json", "r.json")
+    assert done.returncode == 0, done.stderr
+    assert "inbox a: 1 is missing of the messages' scores: T-NDCG@10 " in done.stdout
+    assert "inbox b: 3 are missing of the sort's comparisons and counted as equal" in done.stdout
+    assert json.loads((tmp_path / "r.json").read_text())["metrics"]["missing"]["value"] == 2
+
+
+def test_a_page_says_of_every_method_what_it_is_of(pmbench, tmp_path: Path) -> None:
+    assert pmbench("run", "-t", "inbox-triage", "-d", "demo", "-q", "-s", "length").returncode == 0
+    assert pmbench("leaderboard", "-t", "inbox-triage", "-o", "page.md").returncode == 0
+    page = (tmp_path / "page.md").read_text()
+    assert (
+        "; intervals of other numbers under The comparisons themselves, Cost of an order and T-NDCG over orders of"
+        " tied messages: percentile bootstrap by cluster"
+    ) in page
+
+
 def test_options_in_which_two_runs_differ_stand_above_the_numbers(pmbench) -> None:
     pmbench(*PAIRS, "-s", "random", "--label", "keep")
     pmbench(*PAIRS, "-s", "random", "-o", "chart=drop", "--label", "drop")
@@ -125,14 +180,21 @@ def test_scores_that_were_changed_are_not_believed_and_a_file_is_written_over_it
         pmbench(*PAIRS, "-s", strategy)
     found = list(runs_of(pmbench, "pair-triage").values())
     (tmp_path / "mine.txt").write_text("notes")
+    (tmp_path / "theirs.json").write_text('{"task": "t", "about": "the \\"overlap\\"", "overlap": 1}')
+    (tmp_path / "cut.json").write_text('{"overlap": {"both": 1')
     for name, status, words in (
         ("c.json", 0, ""),
         ("c.json", 0, ""),
         ("mine.txt", 2, "this is there and is no comparison"),
+        ("theirs.json", 2, "this is there and is no comparison"),
+        ("cut.json", 2, "this is there and is no comparison"),
+        (".", 2, "this is there and is no comparison"),
+        ("x" * 300, 2, "cannot be written or read (File name too long)"),
+        ("x" * 252, 2, "cannot be written or read (File name too long)"),
         ("none/c.json", 2, "there is no such folder"),
     ):
         done = pmbench("compare", *found, "--json", name)
-        assert done.returncode == status and words in done.stderr
+        assert done.returncode == status and words in done.stderr and "Traceback" not in done.stderr, name
     assert not (tmp_path / "none").exists() and (tmp_path / "mine.txt").read_text() == "notes"
     scores = next(tmp_path.glob("runs/pair-triage/none/length-*/scores/*/scores.jsonl"))
     lines = scores.read_text().splitlines(keepends=True)

@@ -93,7 +93,8 @@ def test_all_strategies_stand_side_by_side_and_the_order_can_be_read(tmp_path: P
     ]
     done = pmbench(tmp_path, *RUN, *strategies, "-o", "budget=8")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert pmbench(tmp_path, *RUN, "--dry-run").stdout.count("90") >= 1, "10 messages: 90 calls, exactly"
+    planned = pmbench(tmp_path, *RUN, "--dry-run").stdout
+    assert "\nrequests  90 to the model, 0 to judges\n" in planned, "10 messages: 90 calls, exactly"
     board = pmbench(tmp_path, "leaderboard", "-t", "inbox-triage", "-o", "board.md")
     assert board.returncode == 0, board.stderr
     page = (tmp_path / "board.md").read_text()

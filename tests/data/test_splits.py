@@ -10,9 +10,7 @@ from pmbench.data.splits import of_split
 
 
 def rows(*splits: str) -> list[Row]:
-    return [
-        Row({"id": str(n), **({"split": one} if one else {})}, "f", n) for n, one in enumerate(splits, 1)
-    ]
+    return [Row({"id": str(n), **({"split": one} if one else {})}, "f", n) for n, one in enumerate(splits, 1)]
 
 
 def ids(found: list[Row]) -> list[str]:

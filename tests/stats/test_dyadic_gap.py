@@ -10,6 +10,7 @@ import pytest
 from scipy.stats import t
 
 from pmbench import Mean, PairMean
+from pmbench.stats.dyadic import NOT_POSITIVE, DyadicDifference
 from pmbench.stats.dyadic_gap import dyadic_gap
 from pmbench.stats.schemes import Rows, gaps
 
@@ -78,6 +79,26 @@ def test_few_messages_and_pairs_that_are_all_alike_have_no_interval() -> None:
     assert math.isnan(few.low) and "4 messages" in few.note
     alike = dyadic_gap(FIRST, SECOND, INSIDE.astype(float), INSIDE.tolist())
     assert alike.difference == 1.0 and math.isnan(alike.low) and alike.note == "no pair differs"
+
+
+def test_a_variance_that_is_rounding_is_none() -> None:
+    """Pairs in a ring, high and low by turns, take from the variance what pairs by themselves add to it."""
+    ring = [(f"r{n}", f"r{(n + 1) % 40}") for n in range(40)]
+    alone = [(f"a{n}", f"b{n}") for n in range(14)]
+    first, second = zip(*ring, *alone, strict=True)
+    inside = [True] * 50 + [False] * 4
+    turns = np.where(np.arange(54) % 2 == 0, 0.5, -0.5)
+
+    def gap(swing: float) -> DyadicDifference:
+        scale = np.where(np.arange(54) < 40, swing, np.where(inside, 0.5, 0.0))
+        return dyadic_gap(first, second, 0.5 + turns * scale, inside)
+
+    low, high = 0.0, 1.0
+    assert gap(low).note == "" and gap(high).note == NOT_POSITIVE
+    while low < (middle := (low + high) / 2) < high:
+        low, high = (middle, high) if gap(middle).note == "" else (low, middle)
+    assert gap(low).se > 1e-7 * gap(high).se > 0
+    assert gap(high).p > 0.5 > 1e-9, "and not next to 0, from a standard error of nothing"
 
 
 def test_what_is_no_share_is_refused() -> None:

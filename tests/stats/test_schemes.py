@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -120,6 +121,57 @@ def test_lists_are_drawn_again_the_samples_of_one_together(samples: int) -> None
     assert (test.difference, test.low, test.high, test.p) == pytest.approx(
         (expected.difference, expected.low, expected.high, expected.p)
     )
+
+
+class Placed(First):
+    """The same, telling how far it can go and what it is."""
+
+    def ends(self, arrays: Mapping[str, Any]) -> tuple[float, float]:
+        return arrays["ends"]
+
+    def kind(self, arrays: Mapping[str, Any]) -> str:
+        return str(arrays.get("kind", ""))
+
+
+def told(rows: Rows, more: Mapping[str, Any]) -> Rows:
+    return replace(rows, arrays=[[sample | more for sample in one] for one in rows.arrays])
+
+
+def test_intervals_of_lists_stop_where_their_number_does() -> None:
+    (free,) = intervals([(First("mean"), list_rows(1))], resamples=400)
+    ends = (free.value - 0.01, free.value + 0.02)
+    (found,) = intervals([(Placed("mean"), told(list_rows(1), {"ends": ends}))], resamples=400)
+    assert free.low < ends[0] < ends[1] < free.high
+    assert (found.low, found.high) == pytest.approx(ends)
+    two = [told(list_rows(seed), {"ends": (0.0, 0.2)}) for seed in (1, 2)]
+    (test,) = comparisons(Placed("mean"), two, [(0, 1)], resamples=400)
+    (wide,) = comparisons(First("mean"), two, [(0, 1)], resamples=400)
+    assert wide.low < -0.2 < 0.2 < wide.high
+    assert (test.low, test.high) == (-0.2, 0.2)
+    assert (test.difference, test.p) == (wide.difference, wide.p)
+
+
+@pytest.mark.parametrize(
+    ("other", "words"),
+    [
+        (lambda rows: replace(rows, units=[["x", *units[1:]] for units in rows.units]), "other items"),
+        (lambda rows: told(rows, {"strata": [1, 1, 2, 2, 3, 3] * 2}), "other strata"),
+        (lambda rows: told(rows, {"strata": []}), "other strata"),
+        (lambda rows: told(rows, {"kind": "ranx"}), "another kind of number"),
+    ],
+)
+def test_lists_of_one_name_that_are_not_alike_are_not_compared(other: Any, words: str) -> None:
+    rows = told(list_rows(1), {"ends": (-9.0, 9.0)})
+    (test,) = comparisons(Placed("mean"), [rows, other(rows)], [(0, 1)], resamples=400)
+    assert test.note == f"no comparison, for the list 'a' has {words} in the other run"
+    assert math.isnan(test.p) and math.isnan(test.low)
+    order = list(range(12))[::-1]
+    turned = replace(
+        rows,
+        units=[[units[n] for n in order] for units in rows.units],
+        arrays=[[{**s, "strata": [s["strata"][n] for n in order]} for s in one] for one in rows.arrays],
+    )
+    assert comparisons(Placed("mean"), [rows, turned], [(0, 1)], resamples=400)[0].note == ""
 
 
 def test_what_cannot_be_resampled_has_a_value_and_says_why_there_is_no_more() -> None:

@@ -26,7 +26,7 @@ class KnowingModel:
 
     Args:
         fails: whether a request fails, given its text.
-        steady: how much probability a right answer gets.
+        sure: how much probability a right answer gets.
     """
 
     name = "knowing"

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pmbench import Metric, RankingMetric, Unscored
+from pmbench.stats.schemes import Rows, intervals
 from pmbench_tasks.urgency import ideal_t_ndcg, t_ndcg, win_rate
 from pmbench_tasks.urgency.comparisons import completed_scores, placed_scores
 from pmbench_tasks.urgency.inbox_metrics import KS, METRICS, inbox_arrays, inbox_stats
@@ -62,7 +63,7 @@ def test_every_conformance_inbox() -> None:
 
 def test_every_metric_has_its_statistic_and_the_first_is_primary() -> None:
     levels, data = asked(12, missing=2)
-    stats = inbox_stats(levels, data)
+    stats = inbox_stats(levels, data | {"levels": levels})
     assert METRICS[0].name == "t_ndcg_10"
     for metric in METRICS:
         assert metric.computable(stats), metric.name
@@ -94,8 +95,8 @@ def test_drawing_every_message_once_gives_the_statistic(metric: RankingMetric, o
     places = np.random.default_rng(0).permutation(12)
     found = metric.resample(arrays, np.stack([np.arange(12), places]))
     if metric.name not in stats:
-        assert metric.name == "position_consistency"
-        assert orders == "one"
+        assert metric.name == "level_accuracy" or (metric.name, orders) == ("position_consistency", "one")
+        assert np.isnan(found).all()
         return
     assert found == pytest.approx(stats[metric.name], abs=1e-9)
 
@@ -128,7 +129,7 @@ def test_without_comparisons_copies_keep_their_scores(metric: RankingMetric) -> 
     draws = np.array([[0, 0, 1, 4, 4], [0, 1, 2, 3, 4]])
     found = metric.resample(arrays, draws)
     assert metric.strata(arrays) == (1, 2, 2, 4, 6)
-    if metric.name in {"comparator_accuracy", "position_consistency"}:
+    if metric.name in {"comparator_accuracy", "position_consistency", "level_accuracy"}:
         assert np.isnan(found).all()
         return
     for drawn, value in zip(draws.tolist(), found, strict=True):
@@ -212,8 +213,58 @@ def test_missing_comparisons_are_counted_and_their_cases_told(n: int, seed: int,
 def test_missing_reward_scores_go_as_far_as_the_others_did() -> None:
     answers = np.array([[np.nan, 1.0, np.nan], [4.0, np.nan, 2.0], [np.nan, 2.0, np.nan]])
     levels = np.array([1.0, 2.0, 3.0])
-    assert completed_scores(levels, answers, "right").tolist() == [4.0 + 4.0, 0.5, 0.5]
-    assert completed_scores(levels, answers, "wrong").tolist() == [4.0, 0.5, 4.5]
+    assert completed_scores(levels, answers, "right", "reward").tolist() == [4.0 + 4.0, 0.5, 0.5]
+    assert completed_scores(levels, answers, "wrong", "reward").tolist() == [4.0, 0.5, 4.5]
+    # The same scores a tenth as large go a tenth as far, though all of them could be probabilities.
+    small = completed_scores(levels, answers / 10, "right", "reward")
+    assert small.tolist() == pytest.approx([1.3 + 1.3, 0.5, 0.5])
+    told = {"comparisons": [[None if p != p else p / 10 for p in row] for row in answers], "scale": "reward"}
+    assert inbox_stats([1, 2, 3], told)["t_ndcg_10_best"] == t_ndcg([1, 2, 3], small, 10)
+
+
+@pytest.mark.parametrize("metric", RANKINGS, ids=lambda metric: metric.name)
+@pytest.mark.parametrize("designed", [True, False])
+def test_ends_are_the_best_and_the_worst_that_an_inbox_can_have(metric: Any, designed: bool) -> None:
+    """By trying: the right order, its reverse, and many others, of inboxes made alike."""
+    levels = [1, 1, 1, 2, 2, 2, 4, 4, 4, 5, 5, 5]
+    generator = np.random.default_rng(2)
+    found = []
+    for drawn in range(60):
+        own = levels if designed else [1, *generator.integers(1, 7, 11).tolist()]
+        scores = [-level for level in own] if drawn == 0 else own if drawn == 1 else generator.normal(size=12)
+        data = {"scores": list(scores), "levels": own}
+        stats = inbox_stats(own, data)
+        if metric.name in stats:
+            least, most = metric.ends(inbox_arrays(own, data, strata=own if designed else ()))
+            assert least - 1e-9 <= stats[metric.name] <= most + 1e-9
+            found += [stats[metric.name] - least, most - stats[metric.name]]
+    if designed and metric.name not in {"comparator_accuracy", "position_consistency", "level_accuracy"}:
+        assert min(found[::2]) == pytest.approx(0, abs=1e-9) == min(found[1::2])
+
+
+@pytest.mark.parametrize("design", ["levels", "none"])
+@pytest.mark.parametrize("quality", [0.0, 0.3, 2.0, -2.0])
+def test_intervals_stay_within_what_is_possible(quality: float, design: str) -> None:
+    levels = [level for level in range(1, 7) for _ in range(5)]
+    most = {
+        "share_10": 1, "share_30": 1, "t_ndcg_10": 0.9245, "t_ndcg_30": 0.3942, "worst_rank_level_1": 30,
+        "urgent_in_bottom_third": 10, "level_1_in_bottom_third": 5, "level_2_in_bottom_third": 5,
+        "wait_minutes": 81, "tau_b": 1, "order_accuracy": 1,
+    }  # fmt: skip
+    if design == "none":  # then other inboxes may have more of a level
+        most |= {"t_ndcg_10": 1, "t_ndcg_30": 1, "wait_minutes": 87}
+        most |= {"level_1_in_bottom_third": 10, "level_2_in_bottom_third": 10}
+    for seed in range(3):
+        noise = np.random.default_rng(seed).normal(size=30)
+        data = {"scores": np.round(noise - quality * np.array(levels), 6).tolist()}
+        stats = inbox_stats(levels, data)
+        arrays = inbox_arrays(levels, data, strata=levels if design == "levels" else ())
+        for name, end in most.items():
+            units = [f"m{n}" for n in range(30)]
+            rows = Rows(np.array([[stats[name], 1.0]]), [True], ["a"], ["a"], [units], [[arrays]])
+            (found,) = intervals([(BY_NAME[name], rows)], resamples=400)
+            least = -end if name.startswith(("share", "t_ndcg", "tau")) else 0
+            assert least - 1e-4 <= found.low <= stats[name] + 1e-9 <= found.high + 2e-9 <= end + 1e-3, name
 
 
 def test_a_message_without_a_score_stands_in_the_middle() -> None:

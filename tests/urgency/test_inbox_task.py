@@ -77,6 +77,10 @@ def test_rows_become_one_instance_for_each_inbox_in_order_of_appearance() -> Non
         (levelled(2, 2, 2), r"mine.csv: all of its messages \(3\) have the same level"),
         (levelled(2, 3, inbox="x") + levelled(4, inbox="y"), r"inbox 'y': all of its messages \(1\)"),
         ([*levelled(1, 2), levelled(1)[0]], r"row 3, column 'message': the same message as row 1"),
+        (
+            [row | {"id": ident} for row, ident in zip(levelled(1, 2, 3), ("x", "y", " x "), strict=True)],
+            r"row 3, column 'id': the same id as row 1, in the same inbox",
+        ),
         ([*levelled(1), {"message": " ", "level": 2}], r"row 2, column 'message': the message is empty"),
         (
             [*levelled(1), {"message": "### EHR: x", "level": 2}],
@@ -284,10 +288,9 @@ def test_the_only_reported_numbers_are_those_of_the_papers_text() -> None:
 def test_rows_that_are_only_numbered_get_ids_from_their_text_where_the_data_are_published() -> None:
     (found,) = made(levelled(1, 2), SynthInbox())
     (turned,) = made(levelled(1, 2)[::-1], SynthInbox())
-    ids = [one["id"] for one in found.inputs["messages"]]
-    assert all(ident.startswith("m-") for ident in ids)
-    assert ids[0] not in {"1", "2"}
-    assert len(turned.inputs["messages"]) == 2
+    ids = {one["id"]: one["message"] for one in found.inputs["messages"]}
+    assert len(ids) == 2 and all(ident.startswith("m-") for ident in ids)
+    assert ids == {one["id"]: one["message"] for one in turned.inputs["messages"]}, "whatever their order"
 
 
 def posts(count: int, **more: Any) -> list[dict[str, Any]]:

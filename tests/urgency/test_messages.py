@@ -75,6 +75,18 @@ def test_whatever_they_hold_chart_and_message_come_back(text: str, chart: str) -
         ("Stage 3 disease, last seen at age 50. Fever 38.5.", None, "", ""),
         ("", None, "", ""),
         ("999-year-old man", None, "male", ""),
+        ("Sexually active. 30-year-old woman.", 30, "female", "18–39"),
+        ("Sex-linked ichthyosis.\n30-year-old man", 30, "male", "18–39"),
+        ("Gender dysphoria since 2019.\nAge: 30", 30, "", "18–39"),
+        ("Sex M\nAge 64", 64, "male", "40–64"),
+        ("Gender - female\nAge 64", 64, "female", "40–64"),
+        ("Gender non-binary, age 30\nAge: 30", 30, "other", "18–39"),
+        ("Type 2 diabetes for 10 yrs. 67-year-old woman", 67, "female", "65+"),
+        ("Smoker for 40 yrs", None, "", ""),
+        ("10 yrs of diabetes. 67-year-old woman", 67, "female", "65+"),
+        ("10 yrs ago a stroke", None, "", ""),
+        ("67 yrs, female", 67, "female", "65+"),
+        ("67yr male", 67, "male", "65+"),
     ],
 )
 def test_sex_and_age_are_read_from_a_chart(chart: str, age: float | None, sex: str, band: str) -> None:

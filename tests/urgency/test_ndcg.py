@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pmbench import ConfigError
 from pmbench_tasks.urgency import expected_t_ndcg, ideal_t_ndcg, t_ndcg, win_rate
-from pmbench_tasks.urgency.ndcg import ndcg, ranx_t_ndcg, shuffled_t_ndcg, t_ndcg_deviation, t_ndcg_rows
+from pmbench_tasks.urgency.ndcg import ranx_t_ndcg, shuffled_t_ndcg, t_ndcg_rows
 
 _ROOT = Path(__file__).resolve().parents[2]
 _CASES = Path(os.environ.get("PMBENCH_SHARED", _ROOT.parent / "shared")) / "conformance/urgency.json"
@@ -59,6 +59,16 @@ def of_order(levels: list[float], order: list[int], k: int) -> float:
     return (dcg(gains) - dcg(gains[::-1])) / ideal if ideal > 0 else 0.0
 
 
+def of_all_orders(levels: list[float], scores: list[float], k: int) -> list[float]:
+    """T-NDCG of every order that the scores allow."""
+    rounded = [round(score, 9) for score in scores]
+    return [
+        of_order(levels, list(order), k)
+        for order in permutations(range(len(levels)))
+        if all(rounded[a] >= rounded[b] for a, b in pairwise(order))
+    ]
+
+
 def shuffled(n: int, seed: int, *, half: bool = False) -> tuple[list[float], list[float]]:
     """Levels and scores without ties."""
     generator = np.random.default_rng(seed)
@@ -84,9 +94,9 @@ def test_every_conformance_case_of_predicted_levels() -> None:
         of = (case["levels"], case["predicted_levels"], case["k"])
         assert expected_t_ndcg(*of) == pytest.approx(case["expected_tndcg"], abs=1e-9)
         scores = -np.array(case["predicted_levels"])
-        deviation = t_ndcg_deviation(case["levels"], scores, case["k"])
+        _, deviation = shuffled_t_ndcg(case["levels"], scores, case["k"], shuffles=20_000)
         # A square root: where the deviation is 0, rounding in its square can leave some 1e-8.
-        assert deviation == pytest.approx(case["sd_over_shuffles"], abs=1e-7)
+        assert deviation == pytest.approx(case["sd_over_shuffles"], rel=0.03, abs=1e-7)
 
 
 def test_the_ideal_of_the_papers_inbox() -> None:
@@ -110,20 +120,12 @@ def test_a_larger_k_than_the_inbox_is_cut() -> None:
 def test_no_gain_is_zero() -> None:
     assert t_ndcg([6, 6, 6], [3.0, 2.0, 1.0], 2) == 0.0
     assert ideal_t_ndcg([6, 6], 5) == 0.0
-    assert ndcg([6, 6], [1.0, 2.0], 1) == 0.0
 
 
 @given(inboxes(most=6, score=st.sampled_from([0.0, 1.0, 1.0 + 1e-12, 2.0])), st.integers(1, 8))
 def test_ties_are_the_mean_over_all_their_orders(inbox: tuple[list[float], list[float]], k: int) -> None:
     levels, scores = inbox
-    rounded = [round(score, 9) for score in scores]
-    values = [
-        of_order(levels, list(order), k)
-        for order in permutations(range(len(levels)))
-        if all(rounded[a] >= rounded[b] for a, b in pairwise(order))
-    ]
-    assert t_ndcg(levels, scores, k) == pytest.approx(np.mean(values), abs=1e-12)
-    assert t_ndcg_deviation(levels, scores, k) == pytest.approx(np.std(values), abs=1e-7)
+    assert t_ndcg(levels, scores, k) == pytest.approx(np.mean(of_all_orders(levels, scores, k)), abs=1e-12)
 
 
 @given(inboxes(), st.integers(1, 14))
@@ -151,13 +153,6 @@ def test_the_order_of_the_inbox_changes_nothing(
     assert moved == pytest.approx(t_ndcg(levels, scores, k), abs=1e-12)
 
 
-@given(inboxes(), st.integers(1, 14))
-def test_it_is_ndcg_less_that_of_the_reverse(inbox: tuple[list[float], list[float]], k: int) -> None:
-    levels, scores = inbox
-    difference = ndcg(levels, scores, k) - ndcg(levels, [-score for score in scores], k)
-    assert t_ndcg(levels, scores, k) == pytest.approx(difference, abs=1e-12)
-
-
 def test_a_random_order_is_worth_nothing_on_average() -> None:
     levels = [1, 2, 2, 4, 6, 6]
     assert t_ndcg(levels, [0.0] * 6, 3) == pytest.approx(0.0, abs=1e-12)
@@ -180,7 +175,7 @@ def test_shuffles_come_near_to_what_they_estimate() -> None:
     levels, predicted = [1, 1, 2, 3, 4, 5, 6, 6], [1, 2, 2, 2, 2, 4, 4, 4]
     scores = -np.array(predicted, dtype=float)
     mean, deviation = shuffled_t_ndcg(levels, scores, 5, shuffles=20_000)
-    exact = t_ndcg_deviation(levels, scores, 5)
+    exact = np.std(of_all_orders(levels, scores.tolist(), 5))
     assert mean == pytest.approx(expected_t_ndcg(levels, predicted, 5), abs=5 * exact / math.sqrt(20_000))
     assert deviation == pytest.approx(exact, rel=0.03)
 
@@ -249,15 +244,3 @@ def test_without_ranx_the_error_says_what_to_do(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setitem(sys.modules, "ranx", None)
     with pytest.raises(ConfigError, match="pip install ranx"):
         ranx_t_ndcg([1, 6], [0.0, 1.0], 1)
-
-
-@settings(deadline=None, max_examples=30)
-@given(inboxes(most=9), st.integers(1, 10))
-def test_ndcg_is_that_of_the_definition(inbox: tuple[list[float], list[float]], k: int) -> None:
-    levels, _ = inbox
-    order = list(range(len(levels)))
-    gains = [6 - level for level in levels]
-    ideal = sum(g / math.log2(p + 2) for p, g in enumerate(sorted(gains, reverse=True)[:k]))
-    own = sum(g / math.log2(p + 2) for p, g in enumerate(gains[:k]))
-    expected = own / ideal if ideal > 0 else 0.0
-    assert ndcg(levels, [-float(i) for i in order], k) == pytest.approx(expected, abs=1e-12)

@@ -184,17 +184,25 @@ def test_a_comparison_that_failed_is_counted_and_a_tie() -> None:
     assert found.scores[0] == found.scores[1]
 
 
-def test_an_error_stops_what_is_under_way() -> None:
+@pytest.mark.parametrize("sort", ALL)
+def test_an_error_is_raised_once_all_in_flight_has_ended_and_nothing_more_is_begun(sort: Any) -> None:
+    """What is in flight is paid for."""
+    begun: list[int] = []
+    ended: list[int] = []
+
     async def compare(i: int, j: int) -> float:
-        await asyncio.sleep(0)
-        raise RuntimeError("the comparator is gone")
+        number = len(begun)
+        begun.append(number)
+        await asyncio.sleep(0.001 * (1 + number))
+        if number == 2:
+            raise RuntimeError("the comparator is gone")
+        ended.append(number)
+        return 0.7
 
-    async def whole() -> None:
-        with pytest.raises(RuntimeError, match="gone"):
-            await merge_sort(16, compare)
-        assert len(asyncio.all_tasks()) == 1
-
-    asyncio.run(whole())
+    with pytest.raises(RuntimeError, match="gone"):
+        ran(sort, 16, compare)
+    assert 4 <= len(begun) <= 16, "one round"
+    assert sorted(ended) == [number for number in begun if number != 2]
 
 
 def test_what_is_refused() -> None:

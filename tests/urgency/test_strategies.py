@@ -101,18 +101,26 @@ def test_one_order_asks_each_pair_once_by_lot() -> None:
     assert places != asked_places(messages, PairOptions(orders="one", seed=1))
 
 
-@pytest.mark.parametrize("name", ["pairwise", "merge", "tournament", "heap", "active", "multiclass"])
+@pytest.mark.parametrize("name", ["pairwise", "merge", "tournament", "heap", "active"])
 def test_a_failed_call_costs_one_comparison(name: str) -> None:
-    model = KnowingModel(fails=lambda text: text.rstrip().count("urgency 4") == 1 and "urgency 1\n" in text)
-    alone = KnowingModel(fails=lambda text: "urgency 4" in text) if name == "multiclass" else model
-    response = sorted_inbox(name, model=alone)
-    assert response.data["asked"] == len(alone.asked)
+    """Of the two most urgent messages, which every order has to compare."""
+    model = KnowingModel(fails=lambda text: "urgency 5" in text and "urgency 4" in text)
+    response = sorted_inbox(name, model=model)
+    assert (response.data["asked"], response.data["missing"]) == (len(model.asked), 2)
+    order = order_of(scores_of(response))
+    assert (set(order[:2]), order[2:]) == (set(BY_URGENCY[:2]), BY_URGENCY[2:])
     if name == "pairwise":
-        assert response.data["missing"] == 2
         assert sum(cell is None for row in response.data["comparisons"] for cell in row) == 6 + 2
-    if name == "multiclass":
-        assert response.data["scores"][2] is response.data["levels"][2] is None
-        assert response.data["missing"] == 1
+    else:
+        assert response.data["unanswered"] == 1
+        assert sorted_inbox(name).data["unanswered"] == 0
+
+
+def test_a_failed_call_costs_one_level() -> None:
+    model = KnowingModel(fails=lambda text: "urgency 4" in text)
+    response = sorted_inbox("multiclass", model=model)
+    assert response.data["scores"][2] is response.data["levels"][2] is None
+    assert (response.data["asked"], response.data["missing"]) == (len(model.asked), 1) == (6, 1)
 
 
 @pytest.mark.parametrize(
@@ -146,8 +154,11 @@ def test_what_stops_a_run_is_let_through_once_all_in_flight_has_ended(error: Exc
     with pytest.raises(type(error)):
         sorted_inbox("pairwise", model=model)
     assert model.ended == len(model.asked) - 1 == 3, "what was begun has ended, and nothing more was begun"
-    with pytest.raises(type(error)):
-        sorted_inbox("merge", model=Refusing(error, after=3))
+    for name in ("merge", "heap", "tournament", "active"):
+        model = Refusing(error, after=1)
+        with pytest.raises(type(error)):
+            sorted_inbox(name, model=model)
+        assert model.ended == len(model.asked) - 1 > 0, "what is in flight is paid for"
 
 
 def test_multiclass_names_levels_and_pointwise_takes_their_mean() -> None:
@@ -174,6 +185,19 @@ def test_no_level_named_is_a_failed_call() -> None:
         ("1. [3]\n2. [1]\n3. [2]", [2, 0, 1], 0),
         ("3\n1\n2", [2, 0, 1], 0),
         ("1.\n2.\n3.", [0, 1, 2], 0),
+        ('Here are all 3 messages in order: {"order": [2, 1, 3]}', [1, 0, 2], 0),
+        ('{"order": [1, 2, 3]}\nNo, 1 can wait: {"order": [3, 2, 1]}', [2, 1, 0], 0),
+        (
+            '3 messages, the order is\n```json\n{ "order" :\n [ "2",\n "1", "3" ] }\n``` [1] can wait 2 days.',
+            [1, 0, 2],
+            0,
+        ),
+        ('For 3 messages: {"order": [2, 1', [1, 0], 0),
+        ('I have seen 3 messages: {"order": []}', [], 0),
+        ('{"order": [2, 7, 2]}', [1], 2),
+        ("Here are all 3 messages: [2, 1, 3].", [1, 0, 2], 0),
+        ("[1, 2] > [3]", [2], 0),
+        ('{"order": [[2], [1], [3]]}', [1, 0, 2], 0),
         ("[2] > [2] > [9] > [0]", [1], 3),
         ("I would call 911 first", [], 1),
         ("no idea, 50% or 1.5 mg", [], 0),
@@ -233,12 +257,13 @@ def test_baselines_ask_nothing(name: str, best: int | None) -> None:
         assert sorted_inbox(name, inputs, model, seed=1).data["scores"] != response.data["scores"]
 
 
-@pytest.mark.parametrize("name", INBOX_STRATEGIES)
+@pytest.mark.parametrize("name", [name for name, one in INBOX_STRATEGIES.items() if one.needs])
 def test_charts_are_in_prompts_unless_dropped(name: str) -> None:
     kept, dropped = KnowingModel(), KnowingModel()
     inputs = inbox(1, 2, 3, chart="Gout since 2009")
     sorted_inbox(name, inputs, kept)
     sorted_inbox(name, inputs, dropped, chart="drop")
+    assert kept.asked and dropped.asked
     assert all("Gout" in text for text in kept.asked)
     assert not any("Gout" in text or "Chart:" in text for text in dropped.asked)
 
@@ -261,6 +286,11 @@ def test_bounds_of_comparisons(method: Any, n: int) -> None:
     assert 0 < fewest <= most <= n * (n - 1) // 2
     inputs = inbox(*(7.0 * i % 31 for i in range(n)))
     assert fewest <= sorted_inbox(method, inputs).data["compared"] <= most
+    for budget in (1, 7, 400):
+        least, bound = INBOX_STRATEGIES[method].estimate(inputs, InboxOptions(budget=budget))
+        response = sorted_inbox(method, inputs, budget=budget)
+        assert least <= response.data["asked"] <= bound
+        assert method != "active" or least == bound, "it asks as many as it may"
 
 
 def test_estimates_of_pairs() -> None:

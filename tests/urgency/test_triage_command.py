@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
+from datetime import date
+from decimal import Decimal
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from pmbench.cli.main import run
@@ -78,6 +83,82 @@ def test_what_the_labels_leave_open_is_counted(told, tmp_path: Path) -> None:
     (tmp_path / "l.csv").write_text("\n".join(text[:2] + text[3:]) + "\n")
     err = told("l.csv")[2]
     assert "1 pairs nobody labelled" in err and "1 labels said what was said already" in err
+
+
+def test_labels_may_be_places(told, tmp_path: Path) -> None:
+    labels(tmp_path / "ids.csv")
+    for words in (("1", "2"), ("A", "b"), ("first", "Message 2")):
+        rows = [
+            f"{b},{a},{words[1]}" if n % 2 else f"{a},{b},{words[0]}"
+            for n, (a, b) in enumerate(itertools.combinations(IDS, 2))
+        ]
+        (tmp_path / "l.csv").write_text("\n".join(["id_1,id_2,winner", *rows]) + "\n")
+        assert told("l.csv") == told("ids.csv")
+
+
+def test_a_place_that_is_an_id_too_is_not_guessed_at(told, tmp_path: Path) -> None:
+    """Messages numbered from 1: ids in every row are ids; places are refused where they could be ids."""
+    pairs = list(itertools.combinations(range(1, 13), 2))
+    head = "first,second,more_urgent"
+    (tmp_path / "ids.csv").write_text("\n".join([head, *(f"{b},{a},{a}" for a, b in pairs)]) + "\n")
+    status, out, _ = told("ids.csv")
+    assert status == 0 and [json.loads(line)["id"] for line in out.splitlines()][:3] == ["1", "2", "3"]
+    (tmp_path / "places.csv").write_text("\n".join([head, *(f"{b},{a},2" for a, b in pairs)]) + "\n")
+    status, out, err = told("places.csv")
+    assert (status, out) == (2, "")
+    assert err.startswith(
+        "Error: places.csv, row 1, column 'more_urgent': this is the id of one message and the"
+    )
+
+
+def test_patients_words_under_ids_are_in_no_error_and_no_remark(told, tmp_path: Path) -> None:
+    """`message_1` may hold texts, which is no reason to print them."""
+    texts = {name: f"my chest feels tight, {name}" for name in IDS}
+    head = "message_1,message_2,label"
+    circle = [(a, b) for a, b in itertools.combinations(texts.values(), 2)]
+    for rows, words in (
+        ([*circle, circle[0][::-1]], "the pair of (a long id) and (a long id) is labelled twice"),
+        ([(circle[0][0], circle[0][0])], "the message (a long id) is compared with itself"),
+        ([(*circle[0], "neither of them")], "is neither (a long id) nor (a long id)"),
+    ):
+        written = [",".join(f'"{cell}"' for cell in (*row[:2], row[-1])) for row in rows]
+        (tmp_path / "l.csv").write_text("\n".join([head, *written]) + "\n")
+        status, out, err = told("l.csv")
+        assert (status, out) == (2, "") and words in err and "chest" not in err
+    ring = [(texts[IDS[n]], texts[IDS[(n + 1) % 12]], texts[IDS[n]]) for n in range(12)]
+    written = [",".join(f'"{cell}"' for cell in row) for row in ring]
+    (tmp_path / "l.csv").write_text("\n".join([head, *written]) + "\n")
+    status, out, err = told("l.csv")
+    assert status == 0 and "at a border between two levels" in err and "chest" not in err
+    assert "chest" in out, "the ids of what was asked for"
+
+
+def test_messages_of_a_parquet_file_are_written_whatever_they_hold(told, tmp_path: Path) -> None:
+    labels(tmp_path / "l.csv")
+    table = pa.table(
+        {
+            "id": IDS,
+            "message": [f"text of {name}" for name in IDS],
+            "seen": [date(2026, 1, 2)] * 12,
+            "score": [math.nan, *([0.5] * 11)],
+            "cost": [Decimal("1.50")] * 12,
+            "tags": [["a", None]] * 12,
+        }
+    )
+    pq.write_table(table, tmp_path / "m.parquet")
+    status, out, _ = told("l.csv", "--messages", "m.parquet")
+    first = json.loads(out.splitlines()[0], parse_constant=lambda word: pytest.fail(f"{word} is no JSON"))
+    assert status == 0
+    assert (first["seen"], first["score"], first["cost"], first["tags"]) == (
+        "2026-01-02",
+        None,
+        "1.50",
+        ["a", None],
+    )
+    pq.write_table(table.append_column("raw", pa.array([b"x"] * 12)), tmp_path / "b.parquet")
+    status, out, err = told("l.csv", "--messages", "b.parquet")
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert "b.parquet, row 1, column 'raw': cannot be written as JSON (bytes)" in err
 
 
 @pytest.mark.parametrize(

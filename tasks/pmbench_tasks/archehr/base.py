@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pmbench import Column, DataError, DatasetSpec, Instance, Response, Row, Task
-from pmbench_tasks.archehr.cases import Case, shown
+from pmbench import Column, DataError, DatasetSpec, Instance, Response, Row, Task, id_shown
+from pmbench_tasks.archehr.cases import Case
 
 CITATION = "Soni and Demner-Fushman, ArchEHR-QA, Scientific Data 2026, doi 10.1038/s41597-026-06639-z"
 
@@ -45,7 +45,7 @@ def needed(case: Case, row: Row, there: object, what: str) -> None:
     """Raises DataError where a case lacks what a task needs."""
     if not there:
         raise DataError(
-            f"case {shown(case.id)} has no {what}",
+            f"case {id_shown(case.id)} has no {what}",
             where=row.file,
             remedy="Put the XML and the key archehr-qa_key.json of one release that has it side by side",
         )

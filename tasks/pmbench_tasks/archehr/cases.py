@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from pmbench import id_shown
+
 RELEVANCE = ("essential", "supplementary", "not-relevant")
 """Labels of a note's sentences: must be in an answer, supports one, has nothing to do with the question."""
-
-_LONGEST_ID = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,16 +72,9 @@ class Case:
     split: str = ""
 
 
-def shown(ident: str) -> str:
-    """An id as a message may show it: in quotes; what is long or has white space may be text, and is not shown."""
-    if len(ident) > _LONGEST_ID or any(map(str.isspace, ident)):
-        return f"(an id of {len(ident)} characters)"
-    return repr(ident)
-
-
 def shown_some(idents: list[str], most: int = 3) -> str:
     """The first few of several ids: `'3', '7', '9', …`."""
-    return ", ".join(map(shown, idents[:most])) + (", …" if len(idents) > most else "")
+    return ", ".join(map(id_shown, idents[:most])) + (", …" if len(idents) > most else "")
 
 
 def id_text(value: object) -> str | None:

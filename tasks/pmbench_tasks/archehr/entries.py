@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from pmbench import DataError
-from pmbench_tasks.archehr.cases import id_text, shown
+from pmbench import DataError, id_shown
+from pmbench_tasks.archehr.cases import id_text
 
 _REASONS = (
     "Expecting ',' delimiter",
@@ -96,10 +96,10 @@ def entries(value: Any, where: str, kind: str) -> Iterator[tuple[str, str, Mappi
             raise DataError("has no case_id", where=place, remedy="Write the case's id as text")
         if ident in seen:
             raise DataError(
-                f"case {shown(ident)} is entry {seen[ident]} already", where=place, remedy="Leave one out"
+                f"case {id_shown(ident)} is entry {seen[ident]} already", where=place, remedy="Leave one out"
             )
         seen[ident] = number
-        yield ident, f"{place}, case {shown(ident)}", entry
+        yield ident, f"{place}, case {id_shown(ident)}", entry
 
 
 def text_of(entry: Mapping[str, Any], name: str, place: str) -> str:

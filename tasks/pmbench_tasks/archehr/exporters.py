@@ -6,8 +6,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from pmbench import DataError, Metric, Record, Score
-from pmbench_tasks.archehr.cases import shown
+from pmbench import DataError, Metric, Record, Score, id_shown
 from pmbench_tasks.archehr.metrics import METRICS, OFFICIAL
 from pmbench_tasks.archehr.submissions import submission_2025, submission_2026
 
@@ -89,6 +88,6 @@ def _answered(records: Iterable[Record]) -> Mapping[str, Any]:
 def _refuse(absent: Sequence[str], of: int, what: str) -> None:
     if absent:
         raise DataError(
-            f"{len(absent)} of {of} cases have no {what}, such as {shown(absent[0])}: the official scorer wants all",
+            f"{len(absent)} of {of} cases have no {what}, such as {id_shown(absent[0])}: official scorers want all",
             remedy="Finish the run: give its command again, with --retry-failed where requests failed",
         )

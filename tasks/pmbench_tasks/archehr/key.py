@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pmbench import DataError
-from pmbench_tasks.archehr.cases import RELEVANCE, AnswerSentence, Case, id_text, shown, shown_some
+from pmbench import DataError, id_shown
+from pmbench_tasks.archehr.cases import RELEVANCE, AnswerSentence, Case, id_text, shown_some
 from pmbench_tasks.archehr.entries import checked_text, entries, json_value, read_bytes, text_of
 from pmbench_tasks.archehr.key_citations import has_range, official_2026_characters, parse_citations
 
@@ -89,7 +89,7 @@ def _relevance(values: Mapping[str, Any], case: Case, place: str) -> dict[str, s
                 where=f"{place}, answers, number {number}",
                 remedy="Write the id as text",
             )
-        its = f"{place}, sentence {shown(ident)}"
+        its = f"{place}, sentence {id_shown(ident)}"
         if ident in found:
             raise DataError("has a label already", where=its, remedy="Leave one of them out")
         if label.get("relevance") not in RELEVANCE:
@@ -126,7 +126,7 @@ def _answer_sentences(
             raise DataError(
                 "has no id", where=f"{place}, sentence number {number} of the answer", remedy="Give it an id"
             )
-        its = f"{place}, sentence {shown(ident)} of the answer"
+        its = f"{place}, sentence {id_shown(ident)} of the answer"
         if ident in found:
             raise DataError("the same id stands twice", where=its, remedy="Make the ids of an answer unique")
         text = checked_text(sentence.get("text"), f"{its}, text").strip()

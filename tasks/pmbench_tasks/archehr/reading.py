@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from pmbench import DataError, Row
-from pmbench_tasks.archehr.cases import Case, shown, shown_some
+from pmbench import DataError, Row, id_shown
+from pmbench_tasks.archehr.cases import Case, shown_some
 from pmbench_tasks.archehr.key import check_same_cases, read_key, with_key
 from pmbench_tasks.archehr.mapping import SPLITS, Mapped, read_mapping
 from pmbench_tasks.archehr.xml_cases import XmlCase, read_xml
@@ -55,7 +55,7 @@ def read_folder(path: Path) -> list[Row] | None:
 
 def place_of(row: Row, element: str = "") -> str:
     """`FILE, case '7', note_excerpt`: the place of a row for a message; never the text in it."""
-    place = f"{row.file}, case {shown(row.values['id'])}"
+    place = f"{row.file}, case {id_shown(row.values['id'])}"
     return f"{place}, {element}" if element else place
 
 

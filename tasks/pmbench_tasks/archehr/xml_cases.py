@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pmbench import DataError
-from pmbench_tasks.archehr.cases import AnswerSentence, Case, Sentence, shown
+from pmbench import DataError, id_shown
+from pmbench_tasks.archehr.cases import AnswerSentence, Case, Sentence
 from pmbench_tasks.archehr.entries import read_bytes
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def read_xml(path: Path) -> list[XmlCase]:
         if made.case.id in found:
             raise DataError(
                 f"it is case number {found[made.case.id].number} already",
-                where=f"{where}, case {shown(made.case.id)} (number {number})",
+                where=f"{where}, case {id_shown(made.case.id)} (number {number})",
                 remedy="Leave one of them out",
             )
         found[made.case.id] = made
@@ -117,7 +117,7 @@ def _case(element: Element, number: int, where: str) -> Case:
     ident = element.get("id", "")
     if not ident.strip():
         raise DataError("has no id", where=f"{where}, case number {number}", remedy='Write <case id="…">')
-    place = f"{where}, case {shown(ident)}"
+    place = f"{where}, case {id_shown(ident)}"
     return Case(
         id=ident,
         narrative=_text(_one(element, "patient_narrative", place), f"{place}, patient_narrative"),
@@ -191,7 +191,7 @@ def _sentences(parent: Element | None, place: str) -> Iterator[Sentence]:
             raise DataError(
                 "has no id", where=f"{place}, {parent.tag}, sentence number {number}", remedy="Give it an id"
             )
-        its = f"{place}, {parent.tag}, sentence {shown(ident)}"
+        its = f"{place}, {parent.tag}, sentence {id_shown(ident)}"
         if ident in seen:
             raise DataError("the same id stands twice", where=its, remedy="Make the ids of a case unique")
         seen.add(ident)

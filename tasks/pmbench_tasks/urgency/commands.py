@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import date, time
+from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from pmbench import ConfigError, DataError, Row, read_table
+from pmbench import ConfigError, DataError, Row, id_shown, read_table
+from pmbench_tasks.urgency.pair_rows import FIRST, SECOND
 
 if TYPE_CHECKING:
     from pmbench_tasks.urgency.levels import InboxLevels
@@ -45,9 +49,9 @@ def levels(labels: Path, messages: Path | None, id_column: str, output: Path | N
     """Turn labels of pairs into levels 1 to 6: win rates, cut into sixths.
 
     LABELS has a row for each pair: the ids of two messages, in columns `first` and `second`, and in `more_urgent` the
-    id of the more urgent one, or `first` or `second`. A pair that several people labelled needs the label that they
-    agreed on; ties are no labels. As appendix A.5.2 of arXiv 2601.13178 made PMR-Synth's: such levels are relative,
-    and somebody is always level 1, also in an inbox of flu shots.
+    id of the more urgent one, or its place: `first` or `second`, 1 or 2, a or b. A pair that several people labelled
+    needs the label that they agreed on; ties are no labels. As appendix A.5.2 of arXiv 2601.13178 made PMR-Synth's:
+    such levels are relative, and somebody is always level 1, also in an inbox of flu shots.
     """
     from pmbench_tasks.urgency.levels import levels_from_pairs
 
@@ -63,11 +67,11 @@ def levels(labels: Path, messages: Path | None, id_column: str, output: Path | N
             remedy="Make levels of one inbox at a time",
         )
     found = levels_from_pairs(
-        [_label(row, columns) for row in rows],
+        _labels(rows, columns),
         ids=None if texts is None else list(texts),
         where=[row.where() for row in rows],
     )
-    lines = [json.dumps(one, ensure_ascii=False) + "\n" for one in _rows(found, texts)]
+    lines = [json.dumps(one, ensure_ascii=False, allow_nan=False) + "\n" for one in _rows(found, texts)]
     if output is None:
         click.echo("".join(lines), nl=False)
     else:
@@ -93,12 +97,33 @@ def _columns(row: Row, path: Path) -> dict[str, str]:
     return found
 
 
-def _label(row: Row, columns: Mapping[str, str]) -> tuple[str, str, str]:
-    first, second, more = (row.text(columns[name]).strip() for name in NAMES)
-    if not first or not second or not more:
-        raise DataError("a label without an id", where=row.where())
-    sides = {"first": first, "second": second}
-    return first, second, more if more in (first, second) else sides.get(more.casefold(), more)
+def _labels(rows: Sequence[Row], columns: Mapping[str, str]) -> list[tuple[str, str, str]]:
+    """Both ids of each row and that of the more urgent one, which may be given as its place.
+
+    Raises:
+        DataError: an id is missing, or labels are places and one of them is the id of the other message too.
+    """
+    found = []
+    places = False
+    doubtful: Row | None = None
+    for row in rows:
+        first, second, said = (row.text(columns[name]).strip() for name in NAMES)
+        if not first or not second or not said:
+            raise DataError("a label without an id", where=row.where())
+        word = said.casefold()
+        place = first if word in FIRST else second if word in SECOND else ""
+        if said not in (first, second):
+            places, said = places or bool(place), place or said
+        elif place and place != said:
+            doubtful = doubtful or row
+        found.append((first, second, said))
+    if places and doubtful is not None:
+        raise DataError(
+            "this is the id of one message and the place of the other, and other rows have places",
+            where=doubtful.where(columns["more_urgent"]),
+            remedy="Write first or second, or ids in every row",
+        )
+    return found
 
 
 def _messages(path: Path, column: str) -> dict[str, Row]:
@@ -122,8 +147,32 @@ def _messages(path: Path, column: str) -> dict[str, Row]:
 def _rows(found: InboxLevels, texts: Mapping[str, Row] | None) -> Iterator[dict[str, object]]:
     """One row for each message: in the order of the messages with their own columns, else the most urgent first."""
     for name in found.levels if texts is None else texts:
-        own = {} if texts is None else dict(texts[name].values)
+        own = {} if texts is None else {key: _plain(texts[name], key) for key in texts[name].values}
         yield {**own, "id": name, "level": found.levels[name], "win_rate": round(found.win_rates[name], 9)}
+
+
+def _plain(row: Row, column: str) -> Any:
+    """A value as JSON can hold it: dates and decimals written out, null for NaN and infinities.
+
+    Raises:
+        DataError: there is no such form of it.
+    """
+    value = row.values[column]
+    if isinstance(value, (float, Decimal)) and not math.isfinite(value):
+        return None
+    if isinstance(value, (date, time)):
+        return value.isoformat()
+    if isinstance(value, Decimal):
+        return str(value)
+    try:
+        json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError, RecursionError):
+        raise DataError(
+            f"cannot be written as JSON ({type(value).__name__})",
+            where=row.where(column),
+            remedy="Write it as text, or leave the column out",
+        ) from None
+    return value
 
 
 def _remarks(found: InboxLevels) -> Iterator[str]:
@@ -134,7 +183,7 @@ def _remarks(found: InboxLevels) -> Iterator[str]:
         f"{found.tied} messages have the win rate of another: {found.by_duel} of them were put in order by the labels"
         f" of the pairs among these, {found.by_id} by their ids": found.tied,
         f"{found.cut} of these stand at a border between two levels, so their levels are arbitrary:"
-        f" {', '.join(found.at_a_border)}": found.cut,
+        f" {', '.join(map(id_shown, found.at_a_border))}": found.cut,
     }
     yield from (line for line, count in told.items() if count)
 

@@ -53,7 +53,9 @@ def tied_pairs(answers: Floats) -> int:
     return int(np.triu(answers == answers.T, 1).sum())
 
 
-def completed_scores(levels: Floats, answers: Floats, side: Side) -> Floats:
+def completed_scores(
+    levels: Floats, answers: Floats, side: Side, scale: Literal["probability", "reward"] = "probability"
+) -> Floats:
     """Win rates if every missing comparison had gone the right way, or the wrong one, as clearly as it could.
 
     As clear as can be is η = 1 for probabilities, and the largest η of the inbox for reward scores. Messages of one
@@ -64,14 +66,13 @@ def completed_scores(levels: Floats, answers: Floats, side: Side) -> Floats:
         levels: shape (n,).
         answers: of `both_orders`, shape (n, n).
         side: the way.
+        scale: of the answers.
 
     Returns:
         Shape (n,).
     """
-    known = answers[~np.isnan(answers)]
-    probabilities = bool(((known >= 0) & (known <= 1)).all())
     margins = np.abs(answers - answers.T)
-    margin = 1.0 if probabilities or np.isnan(margins).all() else float(np.nanmax(margins))
+    margin = 1.0 if scale == "probability" or np.isnan(margins).all() else float(np.nanmax(margins))
     more = levels[:, None] < levels[None, :]
     wins = more if side == "right" else more.T
     missing = missing_pairs(answers) & (levels[:, None] != levels[None, :])

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from pmbench import Mean, Metric, MetricGroup
+from pmbench_tasks.urgency.options import PER_HOUR, Ndcg, Orders
 from pmbench_tasks.urgency.order_metrics import (
-    PER_HOUR,
     TNDCG,
     ComparatorMetric,
+    LevelMetric,
     OrderMetric,
-    Orders,
     WaitMetric,
+    ends_of_count,
+    ends_of_last_place,
 )
 
 if TYPE_CHECKING:
@@ -20,8 +22,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
-
-Ndcg = Literal["exact", "ranx"]
 
 KS = (10, 30)
 """The k of T-NDCG@k that the paper reports."""
@@ -42,14 +42,16 @@ def inbox_stats(
     `shuffled_mean_k` and `shuffled_sd_k`. Of the order: `tau_b` (0 where all scores are the same),
     `order_accuracy`, `level_1_in_bottom_third`, `level_2_in_bottom_third`, `urgent_in_bottom_third` (both),
     `worst_rank_level_1`, `wait_minutes`. Of comparisons: `comparator_accuracy`, `position_consistency` (both orders,
-    probabilities), `ties`. `missing`: pairs without a comparison, or messages without a score; if there are any also
-    `t_ndcg_k_worst` and `t_ndcg_k_best`, the cases of `comparisons.completed_scores`. `calls`, `failed_calls`;
-    `level_accuracy` where levels were predicted. What has no value is left out.
+    probabilities), `ties`. `missing`: pairs without a comparison, or messages without a score, or comparisons of a
+    sort without an answer; if there are any of the first two also `t_ndcg_k_worst` and `t_ndcg_k_best`, the cases of
+    `comparisons.completed_scores`. `calls`, `failed_calls`; `level_accuracy` of the messages whose level was
+    predicted. What has no value is left out.
 
     Args:
         levels: of the messages, in the order of the inbox.
         data: of the response: `comparisons`, n × n, or `scores` or `levels`, null where there is none; `asked` and
-            `missing` calls; `scale` of the comparisons, `probability` or `reward`.
+            `missing` calls; `unanswered` comparisons of a sort; `scale` of the comparisons, `probability` or
+            `reward`.
         orders: whether each pair was asked in both orders or in one.
         per_hour: messages read in an hour.
         ndcg: `ranx`: T-NDCG through ranx, ties by the order of the inbox; intervals stay those of the expectation.
@@ -70,6 +72,7 @@ def inbox_arrays(
     *,
     orders: Orders = "both",
     per_hour: float = PER_HOUR,
+    ndcg: Ndcg = "exact",
     strata: Sequence[float] = (),
 ) -> dict[str, Any]:
     """The arrays of an inbox's score, as the metrics here resample them; arguments as of `inbox_stats`.
@@ -79,7 +82,7 @@ def inbox_arrays(
 
     Returns:
         `levels`; `scores` (those that the order is made by); `strata`; `comparisons` where there are any, with
-        `orders` (1 or 2); `per_hour`.
+        `orders` (1 or 2); `predicted` levels where there are any, null for none; `per_hour`; `ndcg` unless `exact`.
 
     Raises:
         Unscored: as `inbox_stats`.
@@ -93,6 +96,10 @@ def inbox_arrays(
         "strata": list(strata),
         "per_hour": per_hour,
     }
+    if ndcg != "exact":
+        arrays["ndcg"] = ndcg
+    if inbox.predicted is not None:
+        arrays["predicted"] = [None if level != level else level for level in inbox.predicted.tolist()]
     if inbox.asked is not None:
         table = inbox.asked.tolist()
         arrays["comparisons"] = [[None if p != p else p for p in row] for row in table]
@@ -138,7 +145,7 @@ COMPARATOR = MetricGroup(
     "The comparisons themselves",
     "Pairs of different level that were held in the right order, pairs of which both orders named the same message,"
     " and how many of an inbox were held equal or have no comparison, which gives half to each message. Without"
-    " comparisons, what is missing are scores of messages.",
+    " comparisons, what is missing are scores of messages, or comparisons that a sort asked for and took for equal.",
 )
 SAFETY = MetricGroup(
     "The most urgent messages",
@@ -148,6 +155,11 @@ SAFETY = MetricGroup(
 COST = MetricGroup(
     "Cost of an order", "Calls of the model for one inbox; those that failed for good are counted too."
 )
+NAMED = MetricGroup(
+    "Levels named",
+    "Share of messages that were given their own level, of those that were given one; a half such as 1.5 is the more"
+    " urgent level beside it.",
+)
 TIES = MetricGroup(
     "T-NDCG over orders of tied messages",
     "Mean and standard deviation over 300 random orders of messages with the same score, and what the right order"
@@ -156,10 +168,8 @@ TIES = MetricGroup(
 )
 
 METRICS: tuple[Metric, ...] = (
-    TNDCG(10, title="T-NDCG@10"),
-    TNDCG(30, title="T-NDCG@30"),
-    TNDCG(10, share=True, title="T-NDCG@10 of ideal", digits=1, unit="%"),
-    TNDCG(30, share=True, title="T-NDCG@30 of ideal", digits=1, unit="%"),
+    *(TNDCG(k, title=f"T-NDCG@{k}") for k in KS),
+    *(TNDCG(k, share=True, title=f"T-NDCG@{k} of ideal", digits=1, unit="%") for k in KS),
     OrderMetric(
         "tau_b", _tau_b, title="Kendall τ-b", in_words="τ-b of scores and urgency", limits=(-1.0, 1.0)
     ),
@@ -179,7 +189,7 @@ METRICS: tuple[Metric, ...] = (
         in_words="expected messages of levels 1 and 2 at the last n // 3 places",
         higher_is_better=False,
         digits=2,
-        least=0.0,
+        ends=ends_of_count(1, 2),
         group=SAFETY,
     ),
     OrderMetric(
@@ -189,7 +199,7 @@ METRICS: tuple[Metric, ...] = (
         in_words="expected messages of level 1 at the last n // 3 places",
         higher_is_better=False,
         digits=2,
-        least=0.0,
+        ends=ends_of_count(1),
         group=SAFETY,
     ),
     OrderMetric(
@@ -199,7 +209,7 @@ METRICS: tuple[Metric, ...] = (
         in_words="expected messages of level 2 at the last n // 3 places",
         higher_is_better=False,
         digits=2,
-        least=0.0,
+        ends=ends_of_count(2),
         group=SAFETY,
     ),
     OrderMetric(
@@ -209,7 +219,7 @@ METRICS: tuple[Metric, ...] = (
         in_words="expected place of the last message of level 1",
         higher_is_better=False,
         digits=1,
-        least=1.0,
+        ends=ends_of_last_place,
         group=SAFETY,
     ),
     WaitMetric(
@@ -219,7 +229,6 @@ METRICS: tuple[Metric, ...] = (
         higher_is_better=False,
         digits=0,
         unit="min",
-        least=0.0,
         group=SAFETY,
     ),
     ComparatorMetric(
@@ -237,6 +246,16 @@ METRICS: tuple[Metric, ...] = (
         digits=1,
         unit="%",
         group=COMPARATOR,
+    ),
+    LevelMetric(
+        "level_accuracy",
+        title="Level named right",
+        in_words="messages given their own level / messages given a level",
+        limits=(0.0, 1.0),
+        digits=1,
+        unit="%",
+        group=NAMED,
+        optional=True,
     ),
     Mean("ties", title="Held equal", higher_is_better=None, digits=1, group=COMPARATOR),
     Mean("missing", title="Missing", higher_is_better=False, digits=1, group=COMPARATOR),

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from pmbench import Column, DataError, Row
-from pmbench_tasks.urgency.messages import PortalMessage, level_of, portal_message, text_id
+from pmbench_tasks.urgency.messages import LONGEST_NAME, PortalMessage, level_of, portal_message, text_id
 
 INBOX_COLUMNS = (
     Column(
@@ -52,8 +52,6 @@ INBOX_EXAMPLE = """\
 ONE = "inbox"
 """What an inbox is called where no column names it."""
 
-_LONGEST = 64
-
 
 @dataclass(frozen=True, slots=True)
 class Levelled:
@@ -81,7 +79,7 @@ def read_inboxes(rows: Iterable[Row], *, ids_from_text: bool = False) -> dict[st
     found: dict[str, list[Levelled]] = {}
     for row in rows:
         message = portal_message(row, "message", "chart", row.text("id").strip())
-        found.setdefault(_name(row), []).append(Levelled(message, level_of(row), row))
+        found.setdefault(inbox_name(row) or ONE, []).append(Levelled(message, level_of(row), row))
     nameless = next((row for row in rows if not row.text("inbox").strip()), None)
     if nameless is not None and any(row.text("inbox").strip() for row in rows):
         raise DataError(
@@ -106,8 +104,9 @@ def with_id_from_text(row: Row) -> Row:
 
 
 def check_inbox(name: str, members: Sequence[Levelled]) -> None:
-    """Raises DataError where a message stands in an inbox twice, or nothing in it is more urgent than the rest."""
+    """Raises DataError where an inbox has a message or an id twice, or nothing in it is more urgent than the rest."""
     first: dict[str, Levelled] = {}
+    named: dict[str, Levelled] = {}
     for one in members:
         key = text_id(one.message["message"], one.message["chart"])
         if key in first:
@@ -117,6 +116,12 @@ def check_inbox(name: str, members: Sequence[Levelled]) -> None:
                 remedy="Leave one of them out",
             )
         first[key] = one
+        if (same := named.setdefault(one.message["id"], one)) is not one:
+            raise DataError(
+                f"the same id as row {same.row.number}, in the same inbox",
+                where=one.row.where("id"),
+                remedy="Give every message an id of its own; spaces around it do not count",
+            )
     if len({one.level for one in members}) < 2:
         where = members[0].row.file if name == ONE else f"{members[0].row.file}, inbox {name!r}"
         raise DataError(
@@ -132,12 +137,17 @@ def is_designed(levels: Iterable[float]) -> bool:
     return len(counts) == 1 and min(counts) >= 2
 
 
-def _name(row: Row) -> str:
+def inbox_name(row: Row) -> str:
+    """The name of the inbox that a row is in; empty where it says none.
+
+    Raises:
+        DataError: it is as long as text, or has a line break.
+    """
     name = row.text("inbox").strip()
-    if len(name) > _LONGEST or "\n" in name:
+    if len(name) > LONGEST_NAME or "\n" in name:
         raise DataError(
             f"the name of the inbox has {len(name)} characters, or a line break, and looks like text",
             where=row.where("inbox"),
             remedy="Name a column of short names: --columns inbox=COLUMN, or inbox= for none",
         )
-    return name or ONE
+    return name

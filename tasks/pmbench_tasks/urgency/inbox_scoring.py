@@ -42,7 +42,7 @@ def score_of(
     told: dict[str, Any] = {"orders": options.orders, "per_hour": options.reading_rate}
     stats = inbox_stats(levels, data, ndcg=options.ndcg, **told)
     stats |= {name: float(data[name]) for name in BESIDE if name in data}
-    arrays = inbox_arrays(levels, data, strata=strata, **told)
+    arrays = inbox_arrays(levels, data, ndcg=options.ndcg, strata=strata, **told)
     order = ordered(ids, levels, arrays["scores"])
     return Score(stats, units=tuple(ids), arrays=arrays, evidence={"order": order})
 
@@ -79,31 +79,38 @@ def checked(data: Mapping[str, Any], n: int) -> Mapping[str, Any]:
     Raises:
         Unscored: `unparsed`, `out-of-range`, or `no-answer` where nothing in it says anything of the order.
     """
-    for name in ("asked", "missing", "compared", *BESIDE):
+    for name in ("asked", "missing", "unanswered", *BESIDE):
         count = data.get(name, 0)
         if isinstance(count, bool) or not isinstance(count, int | float) or not 0 <= count <= MOST_COUNT:
             raise Unscored("unparsed", f"`{name}` is no count")
-    rows = data.get("comparisons")
-    scale = data.get("scale", "probability")
-    if rows is not None:
-        table = [_numbers(row, n) for row in rows] if isinstance(rows, list) and len(rows) == n else []
-        if not table:
-            raise Unscored("unparsed", "`comparisons` has not a row for each message")
-        there = [value for row in table for value in row if value is not None]
-        if scale != "reward" and not all(0.0 <= value <= 1.0 for value in there):
-            raise Unscored("out-of-range", "a comparison is no probability")
-        if there:
-            return data
     levels = _numbers(data["levels"], n) if data.get("levels") is not None else []
     if not all(MOST_URGENT <= level <= LEAST_URGENT for level in levels if level is not None):
         raise Unscored("out-of-range", "a level is not from 1 to 6")
+    rows = data.get("comparisons")
+    scale = data.get("scale", "probability")
+    if rows is not None and (there := _compared(rows, n)):
+        if scale != "reward" and not all(0.0 <= value <= 1.0 for value in there):
+            raise Unscored("out-of-range", "a comparison is no probability")
+        return data
     scores = _numbers(data["scores"], n) if data.get("scores") is not None else []
+    told = data.keys() & {"scores", "levels", "comparisons"}
+    if rows is not None:  # nothing is known of any pair: scores and levels decide, not a tie of all messages
+        data = {name: value for name, value in data.items() if name != "comparisons"}
     if all(score is None for score in scores) and any(level is not None for level in levels):
         return {**data, "scores": [None if level is None else LEAST_URGENT - level for level in levels]}
-    if rows is not None or all(score is None for score in scores):
-        told = data.keys() & {"scores", "levels", "comparisons"}
+    if all(score is None for score in scores):
         raise Unscored("no-answer" if told else "unparsed", "nothing in it says anything of the order")
     return data
+
+
+def _compared(rows: Any, n: int) -> list[float]:
+    """The comparisons that are there; the diagonal is not looked at."""
+    if not isinstance(rows, list) or len(rows) != n:
+        raise Unscored("unparsed", "`comparisons` has not a row for each message")
+    table = [_numbers(row, n) for row in rows]
+    return [
+        value for i, row in enumerate(table) for j, value in enumerate(row) if i != j and value is not None
+    ]
 
 
 def _numbers(values: Any, n: int) -> list[float | None]:

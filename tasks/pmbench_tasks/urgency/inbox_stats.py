@@ -13,10 +13,11 @@ from pmbench import Unscored
 from pmbench_tasks.urgency import comparisons as compared
 from pmbench_tasks.urgency import ndcg as gain
 from pmbench_tasks.urgency import order
-from pmbench_tasks.urgency.ranking import DECIMALS, Orders, both_orders, comparison_matrix, stored, win_rate
+from pmbench_tasks.urgency.messages import LEAST_URGENT
+from pmbench_tasks.urgency.options import Ndcg, Orders
+from pmbench_tasks.urgency.ranking import DECIMALS, both_orders, comparison_matrix, stored, win_rate
 
 Floats = NDArray[np.float64]
-Ndcg = Literal["exact", "ranx"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,7 @@ def ranked(levels: Sequence[float], data: Mapping[str, Any], orders: Orders = "b
     if data.get("scores") is not None:
         raw = _numbers(data["scores"], (n,))
     elif predicted is not None:
-        raw = gain.LEAST_URGENT - predicted
+        raw = LEAST_URGENT - predicted
     else:
         raise Unscored("unparsed", "the response has no comparisons, no scores and no levels")
     raw = np.round(raw, DECIMALS)
@@ -74,15 +75,18 @@ def statistics(
 ) -> dict[str, float]:
     """All statistics of one inbox; one without a value is left out. See `inbox_metrics.inbox_stats`."""
     stats = _gains(inbox, ks, ndcg) | _order(inbox, per_hour) | _comparator(inbox, data)
-    missing = _missing(inbox)
-    stats |= {"missing": missing}
-    if missing:
-        stats |= _cases(inbox, ks)
+    missing, unanswered = _missing(inbox), 0.0
+    if inbox.answers is None:
+        # What a sort would have asked after another answer is not known: there are no cases.
+        unanswered = float(data.get("unanswered") or 0)
+    stats |= {"missing": missing + unanswered}
+    if missing and not unanswered:
+        stats |= _cases(inbox, ks, "reward" if data.get("scale") == "reward" else "probability")
     for name, source in (("calls", "asked"), ("failed_calls", "missing")):
         if data.get(source) is not None:
             stats[name] = float(data[source])
     if inbox.predicted is not None:
-        stats["level_accuracy"] = float((inbox.predicted == inbox.levels).mean())
+        stats["level_accuracy"] = _mean(order.right_levels(inbox.levels, inbox.predicted))
     return {name: value for name, value in stats.items() if value == value}
 
 
@@ -135,13 +139,13 @@ def _missing(inbox: Ranked) -> float:
     return float(np.isnan(inbox.raw).sum())
 
 
-def _cases(inbox: Ranked, ks: Sequence[int]) -> dict[str, float]:
+def _cases(inbox: Ranked, ks: Sequence[int], scale: Literal["probability", "reward"]) -> dict[str, float]:
     """T-NDCG if all that is missing had gone the wrong way, or the right one."""
     stats: dict[str, float] = {}
     cases: tuple[tuple[compared.Side, str], ...] = (("wrong", "worst"), ("right", "best"))
     for side, name in cases:
         if inbox.answers is not None:
-            scores = compared.completed_scores(inbox.levels, inbox.answers, side)
+            scores = compared.completed_scores(inbox.levels, inbox.answers, side, scale)
         else:
             scores = compared.placed_scores(inbox.levels, inbox.raw, side)
         stats |= {f"t_ndcg_{k}_{name}": gain.t_ndcg(inbox.levels, scores, k) for k in ks}

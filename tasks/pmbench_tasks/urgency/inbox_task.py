@@ -16,18 +16,20 @@ from pmbench_tasks.urgency.inbox_rows import (
     is_designed,
     read_inboxes,
 )
-from pmbench_tasks.urgency.messages import level_label
+from pmbench_tasks.urgency.messages import CITATION, level_label
 from pmbench_tasks.urgency.options import InboxOptions
 from pmbench_tasks.urgency.strategies import INBOX_STRATEGIES
-from pmbench_tasks.urgency.views import inbox_view
+from pmbench_tasks.urgency.views import inbox_view, missing_told
 
 DEMO = "pmbench_tasks.urgency:demo/inbox.jsonl"
-CITATION = "Gatto et al. 2026, Medical Triage as Pairwise Ranking, arXiv 2601.13178"
+MOST_TOLD = 5
+"""Inboxes of which it is told one by one what is missing."""
 
 
 class Inboxes(Task):
     """What the inbox tasks share: one instance for each inbox, scored by T-NDCG and safety."""
 
+    scoring_version = 2
     citation = CITATION
     strategies = INBOX_STRATEGIES
     metrics = METRICS
@@ -92,6 +94,14 @@ class Inboxes(Task):
                 else "not designed by level, so its intervals come from leaving messages out"
             )
             yield f"inbox {one.id}: {how} (-o design=levels|none decides)"
+
+    def findings(self, scores: Mapping[str, Score]) -> Iterator[str]:
+        """What is missing of each inbox, and how much hangs on it."""
+        lacking = {name: one.stats for name, one in scores.items() if one.stats.get("missing")}
+        for name, stats in list(lacking.items())[:MOST_TOLD]:
+            yield f"inbox {name}: {missing_told(stats)}"
+        if len(lacking) > MOST_TOLD:
+            yield f"{len(lacking) - MOST_TOLD} more inboxes lack comparisons or scores"
 
     def strata(self, levels: Sequence[float]) -> list[float]:
         """The level of each message where the inbox was put together level by level, else nothing."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import groupby
 
-from pmbench import DataError
+from pmbench import DataError, id_shown
 
 LEVELS = 6
 
@@ -72,7 +72,7 @@ def levels_from_pairs(
         pair = frozenset((first, second))
         if won.setdefault(pair, more_urgent) != more_urgent:
             raise DataError(
-                f"the pair of {first!r} and {second!r} is labelled twice, and differently",
+                f"the pair of {id_shown(first)} and {id_shown(second)} is labelled twice, and differently",
                 where=place,
                 remedy="Keep the label that was agreed on",
             )
@@ -83,13 +83,13 @@ def levels_from_pairs(
 def _check(first: str, second: str, more_urgent: str, known: set[str] | None, place: str) -> None:
     """One row by itself."""
     if first == second:
-        raise DataError(f"the message {first!r} is compared with itself", where=place)
+        raise DataError(f"the message {id_shown(first)} is compared with itself", where=place)
     for one in (first, second):
         if known is not None and one not in known:
-            raise DataError(f"no message of the inbox has the id {one!r}", where=place)
+            raise DataError(f"no message of the inbox has the id {id_shown(one)}", where=place)
     if more_urgent not in {first, second}:
         raise DataError(
-            f"the more urgent message is neither {first!r} nor {second!r}",
+            f"the more urgent message is neither {id_shown(first)} nor {id_shown(second)}",
             where=place,
             remedy="Write the id of one of the two; a tie is no label",
         )
@@ -109,7 +109,9 @@ def _levels(won: dict[frozenset[str], str], ids: Sequence[str], repeated: int) -
             seen[one] += 1
     for one in ids:
         if not seen[one]:
-            raise DataError(f"the message {one!r} is in no labelled pair", remedy="Label it, or leave it out")
+            raise DataError(
+                f"the message {id_shown(one)} is in no labelled pair", remedy="Label it, or leave it out"
+            )
     rates = {one: Fraction(wins[one], seen[one]) for one in ids}
     duels = _duels(won, rates)
     order = sorted(ids, key=lambda one: (-rates[one], -duels[one], one))

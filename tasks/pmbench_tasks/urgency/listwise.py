@@ -15,6 +15,11 @@ TOKENS_EACH, TOKENS_BESIDE = 8, 64
 
 ATTEMPTS = 2
 
+READING = 2
+"""Raised when answers are read in another way, so that no run goes on with orders read in two ways."""
+
+_ORDER = re.compile(r"""["']order["']\s*:\s*\[([\d,\s"']*)(?:\]|$)""")  # one that was cut off has no end
+_LIST = re.compile(r"""\[(\s*["']?\d{1,6}["']?(?:\s*,\s*["']?\d{1,6}["']?)+\s*)\]""")
 _BRACKETED = re.compile(r"\[\s*(\d{1,6})\s*\]")
 _BARE = re.compile(r"(?<![\w.])(\d{1,6})(?![\w%])(?!\.\d)")
 _LIST_MARK = re.compile(r"^[ \t]*\d{1,6}[.):][ \t]+(?=\S)", re.MULTILINE)
@@ -38,8 +43,9 @@ class Listwise:
         self.prompt = prompt
 
     def describe(self) -> Mapping[str, Any]:
-        """Digest of the prompt and the token limits."""
-        return {"prompt": self.prompt.digest, "tokens": [TOKENS_EACH, TOKENS_BESIDE], "attempts": ATTEMPTS}
+        """Digest of the prompt, the token limits, and how answers are read."""
+        tokens = [TOKENS_EACH, TOKENS_BESIDE]
+        return {"prompt": self.prompt.digest, "tokens": tokens, "attempts": ATTEMPTS, "reading": READING}
 
     def estimate(self, inputs: Mapping[str, Any], options: Options) -> tuple[int, int]:
         """One request, and another where the first answer names no message."""
@@ -89,8 +95,9 @@ class Listwise:
 def order_in(text: str, n: int) -> tuple[list[int], int]:
     """The order of messages that an answer names.
 
-    Numbers in square brackets count where there are any, else numbers by themselves, the marks of a numbered list
-    left aside where something else follows them. A number counts where it stands first.
+    The last list under `"order"` counts, whatever stands beside it, else the only list of numbers in square
+    brackets. Without one, numbers in brackets of their own count where there are any, else numbers by themselves,
+    the marks of a numbered list left aside where something else follows them. A number counts where it stands first.
 
     Args:
         text: the answer; n: messages, numbered from 1.
@@ -98,7 +105,12 @@ def order_in(text: str, n: int) -> tuple[list[int], int]:
     Returns:
         Places from 0, each once, most urgent first; and how many numbers were repeated or belong to no message.
     """
-    named = _BRACKETED.findall(text) or _BARE.findall(_unmarked(text))
+    alone = _BRACKETED.findall(text)
+    lists = _ORDER.findall(text) or ([] if alone else _LIST.findall(text))
+    if _ORDER.search(text) or len(lists) == 1:
+        named = re.findall(r"(?<!\d)\d{1,6}(?!\d)", lists[-1])
+    else:
+        named = alone or _BARE.findall(_unmarked(text))
     numbers = [int(number) - 1 for number in named]
     order = list(dict.fromkeys(number for number in numbers if 0 <= number < n))
     return order, len(numbers) - len(order)

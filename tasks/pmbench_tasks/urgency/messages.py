@@ -8,6 +8,8 @@ from typing import Any, Literal
 
 from pmbench import DataError, Row, digest
 
+CITATION = "Gatto et al. 2026, Medical Triage as Pairwise Ranking, arXiv 2601.13178"
+
 MOST_URGENT, LEAST_URGENT = 1, 6
 """Ends of the scale of levels: lower is more urgent. Halves occur."""
 
@@ -16,6 +18,9 @@ BANDS = ((18, "0–17"), (40, "18–39"), (65, "40–64"))
 
 OLDEST_BAND, OLDEST = "65+", 125
 _ID_DIGITS = 10
+
+LONGEST_NAME = 64
+"""Characters of an id or a name; what is longer looks like text."""
 
 _CHART_HEADING = re.compile(r"^\s*#{1,6}\s*EHR\s*:?[ \t]*(?:#{1,6}(?=\s*\n))?\s*", re.IGNORECASE)
 _MESSAGE_HEADING = re.compile(
@@ -30,14 +35,21 @@ _LABELLED_AGE = re.compile(
     re.IGNORECASE,
 )
 _WRITTEN_AGE = re.compile(
-    rf"{_AGE}[ -]?(?:(day|week|month|year)s?[ -]old|(?:y[./]?\s?o\b\.?|yrs?\.?[ -]old|yrs?\b))", re.IGNORECASE
+    rf"{_AGE}[ -]?(?:(day|week|month|year)s?[ -]old|(?:y[./]?\s?o\b\.?|yrs?\.?[ -]old))", re.IGNORECASE
+)
+_OPENING_AGE = (
+    re.compile(  # elsewhere years alone are those of an illness; `of`, `ago` say so at the beginning
+        r"\W*(\d{1,3}(?:\.\d)?)[ -]?(yr)s?\b(?!\.?\s+(?:of|ago|since|after|post|history|hx)\b)", re.IGNORECASE
+    )
 )
 _TERSE_AGE = re.compile(r"^\W*(?:(\d{1,3})\s?/?\s?(?:[MF]\b)|[MF]\s?/?\s?(\d{1,3})\b)")
 
 _FEMALE = r"woman|female|girl|lady|F"
 _MALE = r"man|male|boy|gentleman|M"
-_LABELLED_SEX = re.compile(
-    r"(?:^|\n)[ \t#*•-]*(?:Gender|Sex)(?:[ \t]+at[ \t]+birth)?[ \t]*[:=\-]?[ \t]*([A-Za-z][A-Za-z -]*)",
+_LABELLED_SEX = re.compile(  # without a sign only a word for it is one: `Sex M`, and not `Sexually active`
+    r"(?:^|\n)[ \t#*•-]*(?:Gender|Sex)\b(?:[ \t]+at[ \t]+birth)?"
+    r"(?:[ \t]*[:=][ \t]*([A-Za-z][A-Za-z -]*)"
+    r"|[ \t]*[ \t-][ \t]*((?:female|male|woman|man|girl|boy|f|m|unknown|other|non-?binary)\b(?!-)))",
     re.IGNORECASE,
 )
 _WRITTEN_SEX = re.compile(rf"\b(?:({_FEMALE})|({_MALE}))\b")
@@ -132,11 +144,11 @@ def age_of(chart: str) -> float | None:
     """The patient's age in years as a chart says it, None where it does not.
 
     A line `Age: …` goes first, then the first of `67-year-old`, `7-month-old`, `54 yo`, `Age 33,` at the
-    beginning, and `33F`. Ages of relatives come later in a chart.
+    beginning, `67 yrs` there, and `33F`. Ages of relatives come later in a chart.
     """
     if found := _LABELLED_AGE.search(chart):
         return _years(found[1], found[2])
-    if found := _WRITTEN_AGE.search(chart):
+    if found := _written_age(chart):
         return _years(found[1], found[2])
     if found := _TERSE_AGE.match(chart):
         return _years(found[1] or found[2], None)
@@ -146,8 +158,8 @@ def age_of(chart: str) -> float | None:
 def sex_of(chart: str) -> Sex:
     """`female`, `male`, `other` (a line `Gender: …` with another value), or `""` where a chart does not say it."""
     if labelled := _LABELLED_SEX.search(chart):
-        return _labelled_sex(labelled[1])
-    age = _WRITTEN_AGE.search(chart) or _LABELLED_AGE.search(chart)
+        return _labelled_sex(labelled[1] or labelled[2])
+    age = _written_age(chart) or _LABELLED_AGE.search(chart)
     if age and (found := _WRITTEN_SEX.search(_SENTENCE_END.split(chart[age.end() : age.end() + _NEAR])[0])):
         return "female" if found[1] else "male"
     if terse := re.match(r"^\W*(?:\d{1,3}\s?/?\s?([MF])\b|([MF])\s?/?\s?\d{1,3}\b)", chart):
@@ -169,8 +181,12 @@ def shown(message: Mapping[str, str], *, chart: bool) -> dict[str, str]:
     return {"message": message["message"], "chart": message.get("chart", "") if chart else ""}
 
 
+def _written_age(chart: str) -> re.Match[str] | None:
+    return _WRITTEN_AGE.search(chart) or _OPENING_AGE.match(chart)
+
+
 def _years(number: str, unit: str | None) -> float | None:
-    years = float(number) * _UNITS[(unit or "year").lower()]
+    years = float(number) * _UNITS.get((unit or "year").lower(), 1.0)
     return years if years <= OLDEST else None
 
 

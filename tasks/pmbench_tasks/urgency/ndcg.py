@@ -18,12 +18,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pmbench import ConfigError
+from pmbench_tasks.urgency.messages import LEAST_URGENT
 from pmbench_tasks.urgency.ranking import DECIMALS, as_rows, blocks, mean_over_ties, tied_places
 
 Floats = NDArray[np.float64]
-
-LEAST_URGENT = 6
-"""The level of messages that need no attention: relevance 0."""
 
 
 def t_ndcg(levels: ArrayLike, scores: ArrayLike, k: int) -> float:
@@ -84,22 +82,12 @@ def t_ndcg_rows(relevance: Floats, scores: Floats, ks: Sequence[int]) -> Floats:
     return found
 
 
-def ndcg(levels: ArrayLike, scores: ArrayLike, k: int) -> float:
-    """Expected NDCG@k of one inbox; arguments and errors as `t_ndcg`. 0 where no gain is positive."""
-    relevance, rows = _relevance(levels), as_rows(scores, "scores")
-    _alike(relevance, rows)
-    order, start, end = tied_places(rows)
-    discounts = _discounts(rows.shape[1], k)
-    gain = np.take_along_axis(relevance, order, axis=1) * mean_over_ties(discounts, start, end)
-    return float(_share(gain.sum(axis=1), np.sort(relevance, axis=1)[:, ::-1] @ discounts)[0])
-
-
 def shuffled_t_ndcg(
     levels: ArrayLike, scores: ArrayLike, k: int, *, shuffles: int = 300, seed: int = 0
 ) -> tuple[float, float]:
     """Mean and standard deviation of T-NDCG@k over random orders of tied scores, as Table 11 of the paper has.
 
-    The mean comes near to `t_ndcg`, the deviation to `t_ndcg_deviation`, which are what both are estimates of.
+    The mean comes near to `t_ndcg`, which it is an estimate of.
 
     Args:
         levels, scores, k: as `t_ndcg`.
@@ -122,27 +110,6 @@ def shuffled_t_ndcg(
     top = relevance[0][order] @ (discounts - discounts[::-1])
     values = _share(top, np.sort(relevance, axis=1)[:, ::-1] @ discounts)
     return float(values.mean()), float(values.std())
-
-
-def t_ndcg_deviation(levels: ArrayLike, scores: ArrayLike, k: int) -> float:
-    """Exact standard deviation of T-NDCG@k over all orders of tied scores.
-
-    Of a sum Σ a·w, the a in random order over the w, the variance is Σ(a − ā)²·Σ(w − w̄)²/(g − 1) with g of each
-    (Hoeffding, Annals of Mathematical Statistics 22(4), 1951); those of groups of ties are independent.
-
-    Raises:
-        ValueError: as `t_ndcg`.
-    """
-    relevance, rows = _relevance(levels), as_rows(scores, "scores")
-    _alike(relevance, rows)
-    order, start, end = (found[0] for found in tied_places(rows))
-    discounts = _discounts(rows.shape[1], k)
-    weights, ranked = discounts - discounts[::-1], relevance[0][order]
-    variance = 0.0
-    for first, last in {(int(a), int(b)) for a, b in zip(start, end, strict=True) if b - a > 1}:
-        here = slice(first, last)
-        variance += ranked[here].var() * weights[here].var() * (last - first) ** 2 / (last - first - 1)
-    return float(_share(np.sqrt([variance]), np.sort(relevance, axis=1)[:, ::-1] @ discounts)[0])
 
 
 def ranx_t_ndcg(levels: ArrayLike, scores: ArrayLike, k: int) -> float:

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from pmbench import ConfigError, Options, StrategyContext
+
+Orders: TypeAlias = Literal["both", "one"]
+Ndcg: TypeAlias = Literal["exact", "ranx"]
+
+PER_HOUR = 20.0
+"""Messages that a clinician reads in an hour, unless something else is said: three minutes each."""
 
 
 class PairOptions(Options, frozen=True):
@@ -13,12 +19,13 @@ class PairOptions(Options, frozen=True):
     Attributes:
         chart: `drop` leaves charts out of every prompt.
         orders: `both` asks about a pair twice, once with each message first; `one` asks once, in an order drawn by
-            the messages' ids.
-        seed: of that drawing, and of the strategy `random`.
+            the messages' texts.
+        seed: of whatever is drawn by lot: that order, the strategy `random`, the order in which an inbox is shown,
+            and the order that a sort begins with.
     """
 
     chart: Literal["keep", "drop"] = "keep"
-    orders: Literal["both", "one"] = "both"
+    orders: Orders = "both"
     seed: int = 0
 
 
@@ -35,8 +42,8 @@ class InboxOptions(PairOptions, frozen=True):
             looks at the levels.
     """
 
-    ndcg: Literal["exact", "ranx"] = "exact"
-    reading_rate: float = 20.0
+    ndcg: Ndcg = "exact"
+    reading_rate: float = PER_HOUR
     budget: int = 0
     design: Literal["auto", "levels", "none"] = "auto"
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pmbench_tasks.urgency.order_metrics import PER_HOUR
+from pmbench_tasks.urgency.options import PER_HOUR
 from pmbench_tasks.urgency.ranking import DECIMALS, Places, as_rows, mean_over_ties, tied_places
 
 Floats = NDArray[np.float64]
@@ -119,6 +119,11 @@ def worst_rank(levels: ArrayLike, scores: ArrayLike, level: int = 1) -> Floats:
     count = before[line, past] - before[line, first]
     expected = first + count * (past - first + 1) / (count + 1)
     return np.where(here.any(axis=1), expected, np.nan)
+
+
+def right_levels(levels: Floats, predicted: Floats) -> Floats:
+    """Whether each message's level was named: 1 or 0, NaN where none was; shape as given. Halves as of the module."""
+    return np.where(np.isnan(predicted), np.nan, (np.floor(predicted) == np.floor(levels)).astype(float))
 
 
 def wait_minutes(

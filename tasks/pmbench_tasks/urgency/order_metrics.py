@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from math import floor, inf
+from typing import TYPE_CHECKING, Any
 
 from pmbench import RankingMetric
+from pmbench_tasks.urgency.options import PER_HOUR, Orders
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,13 +21,30 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Draws = NDArray[np.intp]
 
-Orders = Literal["both", "one"]
-
-PER_HOUR = 20.0
-"""Messages that a clinician reads in an hour, unless something else is said: three minutes each."""
-
 Statistic = Callable[["Floats", "Floats"], "Floats"]
 """(levels (B, m), scores (B, m)) to values (B,)."""
+
+Ends = Callable[[Mapping[str, Any]], tuple[float, float]]
+"""From the arrays of a score to the least and the most that a statistic can be for inboxes made like this one."""
+
+
+def ends_of_count(*levels: int) -> Ends:
+    """Of how many messages of some levels stand at the last n // 3 places."""
+
+    def ends(arrays: Mapping[str, Any]) -> tuple[float, float]:
+        n, strata = len(arrays["levels"]), arrays.get("strata")
+        if not strata:
+            return 0.0, float(n // 3)
+        there = sum(floor(level) in levels for level in strata)
+        return float(max(0, there - (n - n // 3))), float(min(there, n // 3))
+
+    return ends
+
+
+def ends_of_last_place(arrays: Mapping[str, Any]) -> tuple[float, float]:
+    """Of the place of the last message of level 1."""
+    there = sum(floor(level) == 1 for level in arrays.get("strata") or ())
+    return float(max(there, 1)), float(len(arrays["levels"]))
 
 
 class InboxMetric(RankingMetric):
@@ -34,19 +53,27 @@ class InboxMetric(RankingMetric):
     Args:
         stat: the statistic's name in a score.
         in_words: the formula for one inbox, for cards; by default the name of the statistic.
-        least: the value can be no smaller.
+        ends: between which intervals stay; by default the limits.
         shown: as of `pmbench.Metric`.
     """
 
-    def __init__(self, stat: str, *, in_words: str = "", least: float = float("-inf"), **shown: Any) -> None:
+    def __init__(self, stat: str, *, in_words: str = "", ends: Ends | None = None, **shown: Any) -> None:
         super().__init__(stat, **shown)
-        self.least = least
+        self._ends = ends
         self.in_words = in_words or stat
 
     @property
     def formula(self) -> str:
         """`mean over inboxes of` the statistic."""
         return f"mean over inboxes of {self.in_words}"
+
+    def ends(self, arrays: Mapping[str, Any]) -> tuple[float, float]:
+        """The least and the most that the statistic can be for inboxes put together like the one of a score."""
+        return self._ends(arrays) if self._ends is not None else self.limits or (-inf, inf)
+
+    def kind(self, arrays: Mapping[str, Any]) -> str:
+        """What the number of a score is, where there are several that cannot be compared; empty: the usual one."""
+        return ""
 
     def strata(self, arrays: Mapping[str, Any]) -> Sequence[Hashable]:
         """The level of each message where the inbox was put together level by level; else empty."""
@@ -117,14 +144,27 @@ class TNDCG(RerankedMetric):
         super().__init__(
             f"share_{k}" if share else f"t_ndcg_{k}",
             in_words=f"(NDCG@{k}(order) − NDCG@{k}(reversed order)){ideal}, ties by expectation",
+            limits=(-1.0, 1.0),
             **shown,
         )
+
+    def ends(self, arrays: Mapping[str, Any]) -> tuple[float, float]:
+        """Minus the ideal to the ideal, which is that of all inboxes with so many messages of each level."""
+        from pmbench_tasks.urgency.ndcg import ideal_t_ndcg
+
+        most = 1.0 if self.share or not arrays.get("strata") else ideal_t_ndcg(arrays["levels"], self.k)
+        return -most, most
+
+    def kind(self, arrays: Mapping[str, Any]) -> str:
+        """`ranx` where tied messages were left in the order of the inbox."""
+        return str(arrays.get("ndcg") or "")
 
     def of_drawn(self, levels: Floats, scores: Floats, arrays: Mapping[str, Any]) -> Floats:
         """T-NDCG@k or its share of the ideal, NaN where that is 0."""
         import numpy as np
 
-        from pmbench_tasks.urgency.ndcg import LEAST_URGENT, t_ndcg_rows
+        from pmbench_tasks.urgency.messages import LEAST_URGENT
+        from pmbench_tasks.urgency.ndcg import t_ndcg_rows
 
         relevance = LEAST_URGENT - levels
         values = t_ndcg_rows(relevance, scores, (self.k,))[:, 0]
@@ -140,6 +180,13 @@ class WaitMetric(RerankedMetric):
     In a drawing those of the most urgent level of the inbox itself are meant, so that all drawings tell of the same
     messages.
     """
+
+    def ends(self, arrays: Mapping[str, Any]) -> tuple[float, float]:
+        """Minutes, if those messages stand at the first places, and at the last ones."""
+        n, strata = len(arrays["levels"]), arrays.get("strata") or ()
+        among = max(0, list(strata).count(min(arrays["levels"])) - 1) / 2
+        minutes = 60.0 / arrays.get("per_hour", PER_HOUR)
+        return minutes * among, minutes * (n - 1 - among)
 
     def of_drawn(self, levels: Floats, scores: Floats, arrays: Mapping[str, Any]) -> Floats:
         """Minutes; NaN where no such message was drawn."""
@@ -174,6 +221,23 @@ class ComparatorMetric(InboxMetric):
         top = (np.einsum("bi,ij->bj", counts, np.where(there, table, 0.0)) * counts).sum(axis=1)
         bottom = (np.einsum("bi,ij->bj", counts, there.astype(float)) * counts).sum(axis=1)
         return np.where(bottom == 0, np.nan, top / np.where(bottom == 0, 1.0, bottom))
+
+
+class LevelMetric(InboxMetric):
+    """Mean over inboxes of the share of messages that were given their own level, of those that were given one."""
+
+    def resample(self, arrays: Mapping[str, Any], draws: Draws) -> Floats:
+        """The share among the drawn copies; NaN where no level was given."""
+        import numpy as np
+
+        from pmbench_tasks.urgency.order import right_levels
+
+        if arrays.get("predicted") is None:
+            return np.full(len(draws), np.nan)
+        predicted = np.array(arrays["predicted"], dtype=float)
+        right = right_levels(np.asarray(arrays["levels"], dtype=float), predicted)[draws]
+        there = (~np.isnan(right)).sum(axis=1)
+        return np.where(there == 0, np.nan, np.nansum(right, axis=1) / np.maximum(there, 1))
 
 
 def orders_of(arrays: Mapping[str, Any]) -> Orders:

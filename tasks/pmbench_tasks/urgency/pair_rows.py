@@ -210,17 +210,23 @@ def _second_more_urgent(row: Row, levels: tuple[float, float] | None) -> bool:
     """Whether the second is the more urgent one, by the label, else by the levels."""
     ids = [row.text(f"{side}_id").strip() for side in ("first", "second")]
     said: list[bool] = []
-    for column, yes, no in (
-        ("second_more_urgent", _TRUE, _FALSE),
-        ("winner", SECOND, FIRST),
-        ("chosen", frozenset(), frozenset()),  # a column `more_urgent` of ids is taken for `chosen`
+    for column, yes, no, read_as in (
+        ("second_more_urgent", _TRUE, _FALSE, []),
+        ("winner", SECOND, FIRST, ids),
+        ("chosen", frozenset(), frozenset(), ids),  # a column `more_urgent` of ids is taken for `chosen`
     ):
         text = row.text(column).strip()
-        if text and text in ids and ids[0] != ids[1]:
-            said.append(text == ids[1])
-        elif text.casefold() in yes or text.casefold() in no:
-            said.append(text.casefold() in yes)
-        elif text:
+        if not text:
+            continue
+        named = {place == 1 for place, ident in enumerate(read_as) if ident == text and ids[0] != ids[1]}
+        named |= {word is yes for word in (yes, no) if text.casefold() in word}
+        if len(named) > 1:
+            raise DataError(
+                "this is the id of one message and the place of the other",
+                where=row.where(column),
+                remedy="Write first or second; a column of ids alone: --columns chosen=COLUMN,winner=",
+            )
+        if not named:
             raise DataError(
                 "this does not say which message is more urgent",
                 where=row.where(column),
@@ -228,6 +234,7 @@ def _second_more_urgent(row: Row, levels: tuple[float, float] | None) -> bool:
                 " `second_more_urgent`; where"
                 " 0 and 1 are false and true: --columns second_more_urgent=COLUMN,winner=",
             )
+        said += named
     if len(set(said)) > 1:
         raise DataError(
             "two columns say different things about which message is more urgent",

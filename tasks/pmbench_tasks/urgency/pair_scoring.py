@@ -67,7 +67,7 @@ def score_of(response: Response, target: Mapping[str, Any], ids: tuple[str, str]
     if response.data.get("scale", "probability") == "probability":
         stats |= _positions(asked)
     arrays: dict[str, Any] = {"p": list(asked)} if any(p is not None for p in asked) else {}
-    if "levels" in response.data:
+    if "levels" in response.data and "p" not in response.data:
         arrays["levels"] = list(response.data["levels"])
     named = {FIRST_WINS: "first", TIE: "neither", SECOND_WINS: "second"}[second]
     return Score(stats, units=ids, arrays=arrays, evidence={"held_more_urgent": named})

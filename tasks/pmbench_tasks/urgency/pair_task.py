@@ -24,8 +24,16 @@ from pmbench import (
     Task,
 )
 from pmbench_tasks.urgency.comparators import first_shown
-from pmbench_tasks.urgency.inbox_rows import INBOX_COLUMNS, INBOX_EXAMPLE, ONE, read_inboxes
-from pmbench_tasks.urgency.messages import PortalMessage, age_of, band_of, level_label, sex_of, text_id
+from pmbench_tasks.urgency.inbox_rows import INBOX_COLUMNS, INBOX_EXAMPLE, ONE, inbox_name, read_inboxes
+from pmbench_tasks.urgency.messages import (
+    CITATION,
+    PortalMessage,
+    age_of,
+    band_of,
+    level_label,
+    sex_of,
+    text_id,
+)
 from pmbench_tasks.urgency.options import PairOptions
 from pmbench_tasks.urgency.pair_rows import CHOSEN_COLUMNS, MORE_COLUMNS, SIDE_COLUMNS, Pair, joined, pair_of
 from pmbench_tasks.urgency.pair_scoring import score_of
@@ -33,7 +41,6 @@ from pmbench_tasks.urgency.strategies import PAIR_STRATEGIES
 from pmbench_tasks.urgency.views import pair_view
 
 DEMO = "pmbench_tasks.urgency:demo"
-CITATION = "Gatto et al. 2026, Medical Triage as Pairwise Ranking, arXiv 2601.13178"
 
 EASY, MEDIUM = 4, 2
 """Difference of levels from which a pair is `easy`, and `medium` (section 3.2.2 of the paper)."""
@@ -94,10 +101,10 @@ class Pairs(Task):
         """Id, inbox and messages of each pair.
 
         Raises:
-            DataError: a row that is no pair.
+            DataError: a row that is no pair, or a name of an inbox that is none.
         """
         for row in rows:
-            yield row.text("id"), row.text("inbox").strip(), pair_of(row, by_levels=self.by_levels)
+            yield row.text("id"), inbox_name(row), pair_of(row, by_levels=self.by_levels)
 
     def instances(self, rows: Iterable[Row]) -> Iterator[Instance]:
         """One instance per pair. Where the file does not say which message is first, a lot from their texts does.
@@ -120,13 +127,19 @@ class Pairs(Task):
             yield _instance(ident, inbox, pair)
 
     def remarks(self, instances: Sequence[Instance]) -> Iterator[str]:
-        """How often labels and levels disagree, and how many messages the pairs share."""
+        """How often labels and levels disagree, pairs that stand twice, and how many messages the pairs share."""
         against = sum(one.target.get("against_levels", False) for one in instances)
         if against:
             yield f"{against} of {len(instances)} pairs are labelled against the order of their levels; labels count"
         unknown = sum("difficulty" not in one.slices for one in instances)
         if unknown:
             yield f"{unknown} of {len(instances)} pairs have no levels and no difficulty"
+        messages = (frozenset(one.inputs[side]["id"] for side in ("first", "second")) for one in instances)
+        times = Counter(
+            (one.slices.get("inbox", ""), pair) for one, pair in zip(instances, messages, strict=True)
+        )
+        if again := len(instances) - len(times):
+            yield f"{again} of {len(instances)} pairs stand there once more, labelled alike; each counts"
         uses = Counter(one.inputs[side]["id"] for one in instances for side in ("first", "second"))
         yield f"{len(instances)} pairs of {len(uses)} messages"
 

@@ -71,7 +71,7 @@ class ComparedInbox:
     def estimate(self, inputs: Mapping[str, Any], options: Options) -> tuple[int, int]:
         """n (n − 1) / 2 requests with `orders=one`, n (n − 1) with `both`."""
         n = len(inputs["messages"])
-        pairs = n * (n - 1) // 2 if self.needs else 0
+        pairs = n * (n - 1) // 2
         count = pairs if options_of(options).orders == "one" else 2 * pairs
         return count, count
 
@@ -100,7 +100,7 @@ class ComparedInbox:
                 "ids": [message["id"] for message in messages],
                 "comparisons": comparisons,
                 "scale": self.comparator.scale,
-                "asked": len(places) if self.needs else 0,
+                "asked": len(places),
                 "missing": sum(answer is None for answer in answers),
             }
         )

@@ -8,14 +8,15 @@ None and NaN are comparisons that are missing.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pmbench_tasks.urgency.options import Orders
+
 Floats = NDArray[np.float64]
 Places = NDArray[np.intp]
-Orders = Literal["both", "one"]
 
 DECIMALS = 9
 """Scores that agree to this many decimals are tied."""

@@ -30,22 +30,21 @@ class SortedInbox:
         self.needs = comparator.needs
 
     def describe(self) -> Mapping[str, Any]:
-        """What decides the comparator's values, and the sort."""
-        return {**self.comparator.describe(), "method": self.method}
+        """What decides the comparator's values, the sort, and what it counts."""
+        return {**self.comparator.describe(), "method": self.method, "counts": "unanswered"}
 
     def estimate(self, inputs: Mapping[str, Any], options: Options) -> tuple[int, int]:
         """Calls for the fewest and the most comparisons of the sort, no more than the budget."""
-        fewest, most = comparisons(self.method, len(inputs["messages"]))
         asked = options_of(options)
-        budget = getattr(asked, "budget", 0) or most
+        fewest, most = comparisons(self.method, len(inputs["messages"]), getattr(asked, "budget", 0))
         calls = 1 if asked.orders == "one" else 2
-        return calls * min(fewest, budget), calls * min(most, budget)
+        return calls * fewest, calls * most
 
     async def __call__(self, inputs: Mapping[str, Any], model: Model, context: StrategyContext) -> Response:
         """`scores`, higher is more urgent; `compared` pairs; whether the sort is `complete`, or a budget ended it.
 
-        A comparison with a call that failed for good has no answer: the sort takes both for equal, and `missing`
-        counts the calls.
+        A comparison with a call that failed for good has no answer: the sort takes both for equal. `missing` counts
+        the calls, `unanswered` the comparisons.
 
         Raises:
             RequestFailed: no comparison has an answer.
@@ -60,8 +59,9 @@ class SortedInbox:
             data={
                 "ids": [message["id"] for message in messages],
                 "scores": found.scores,
-                "asked": asking.calls if self.needs else 0,
+                "asked": asking.calls,
                 "missing": len(asking.failed),
+                "unanswered": found.missing,
                 "compared": found.comparisons,
                 "complete": found.complete,
             }
@@ -119,8 +119,17 @@ class _Asking:
             return float("nan")
 
 
-def comparisons(method: Method, n: int) -> tuple[int, int]:
-    """Fewest and most comparisons of n messages; see `sorting.py` for each bound."""
+def comparisons(method: Method, n: int, budget: int = 0) -> tuple[int, int]:
+    """Bounds of how many comparisons of n messages are made; see `sorting.py`.
+
+    Args:
+        method: of sorting; n: messages.
+        budget: most comparisons; 0: as many as the sort takes.
+
+    Returns:
+        No fewer, no more. `active` asks exactly as many as it may; of the others none can do with fewer than n − 1.
+    """
+    pairs = n * (n - 1) // 2
     deep = (n - 1).bit_length() if n > 1 else 0
     most = {
         "merge": n * deep - 2**deep + 1,
@@ -128,5 +137,6 @@ def comparisons(method: Method, n: int) -> tuple[int, int]:
         "tournament": n - 1 + (n - 1) * max(deep - 1, 0),
         "active": n * deep,
     }[method]
-    pairs = n * (n - 1) // 2
-    return min(n - 1, pairs), min(most, pairs)
+    if method == "active":
+        return (exactly := min(budget or most, pairs)), exactly
+    return min(n - 1, budget or most), min(most, pairs, budget or most)

@@ -12,13 +12,14 @@ that was asked until then (`bradley_terry.py`).
 
 from __future__ import annotations
 
-import asyncio
 import math
 from collections.abc import Awaitable, Callable, Generator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
+from pmbench_tasks.urgency.asking import ask_each
 from pmbench_tasks.urgency.bradley_terry import strengths
 from pmbench_tasks.urgency.ranking import DECIMALS
 
@@ -156,7 +157,7 @@ class _Asked:
         """The probabilities that the second of each pair is more urgent; None where the budget is used up."""
         new = list(dict.fromkeys(pair for pair in pairs if self._found(pair) is None))
         within = new if self.budget is None else new[: self.budget - len(self.known)]
-        answers = await _together([self.compare(i, j) for i, j in within])
+        answers = await ask_each([partial(self.compare, i, j) for i, j in within])
         for pair, answer in zip(within, answers, strict=True):
             self.missing += answer != answer
             self.known[pair] = 0.5 if answer != answer else float(answer)
@@ -194,18 +195,6 @@ class _Asked:
         if (i, j) in self.known:
             return self.known[i, j]
         return 1.0 - self.known[j, i] if (j, i) in self.known else None
-
-
-async def _together(asks: Sequence[Awaitable[float]]) -> list[float]:
-    """Await all; where one raises, the others are stopped before its error goes on."""
-    tasks = [asyncio.ensure_future(ask) for ask in asks]
-    try:
-        return list(await asyncio.gather(*tasks))
-    except BaseException:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        raise
 
 
 def _merge_rounds(order: list[int]) -> Rounds:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pmbench import Record, ViewBlock, ViewLine
+from pmbench_tasks.urgency.inbox_metrics import KS
 from pmbench_tasks.urgency.messages import age_of, level_label, sex_of
 
 MOST_SHOWN = 70
@@ -84,19 +85,19 @@ def _answer(record: Record, held: str) -> Iterator[str]:
     right = {1.0: "right", 0.5: "a tie, half right", 0.0: "wrong"}
     assert record.score is not None
     yield f"held more urgent: {held}; {right.get(record.score.stats['correct'], '')}"
-    data = record.response.data
+    decided = record.score.arrays  # what a recording holds beside that may be anything
     for name, value in zip(
-        ("shown (first, second)", "shown (second, first)"), data.get("p", ()), strict=False
+        ("shown (first, second)", "shown (second, first)"), decided.get("p", ()), strict=False
     ):
         if value is not None:
             yield f"{name}: {value:.3f} that the one shown second is the more urgent"
-    if "levels" in data:
-        yield "levels named: " + ", ".join(level_label(level) for level in data["levels"])
+    if "levels" in decided:
+        yield "levels named: " + ", ".join(level_label(level) for level in decided["levels"])
 
 
 def _told(stats: Mapping[str, float]) -> Iterator[str]:
     """The main numbers in words."""
-    for k in (10, 30):
+    for k in KS:
         if f"t_ndcg_{k}" in stats:
             value, ideal = stats[f"t_ndcg_{k}"], stats.get(f"ideal_{k}")
             best = "" if ideal is None else f"; the right order has {ideal:.3f}"
@@ -110,7 +111,22 @@ def _told(stats: Mapping[str, float]) -> Iterator[str]:
     if stats.get("left_out"):
         yield f"{stats['left_out']:.0f} messages were left out of the answer and share the last place"
     if stats.get("failed_calls"):
-        yield f"{stats['failed_calls']:.0f} of {stats['calls']:.0f} requests failed for good"
+        of = f" of {stats['calls']:.0f}" if "calls" in stats else ""
+        yield f"{stats['failed_calls']:.0f}{of} requests failed for good"
+    if stats.get("missing"):
+        yield missing_told(stats)
+
+
+def missing_told(stats: Mapping[str, float]) -> str:
+    """How much is missing of an inbox, and how much hangs on it, in words."""
+    count = f"{stats['missing']:.0f} {'is' if stats['missing'] == 1 else 'are'} missing"
+    if f"t_ndcg_{KS[0]}_worst" not in stats:
+        return f"{count} of the sort's comparisons and counted as equal; what hangs on that cannot be told"
+    what = "comparisons" if "ties" in stats else "messages' scores"
+    cases = " and ".join(
+        f"T-NDCG@{k} {stats[f't_ndcg_{k}_worst']:.3f} to {stats[f't_ndcg_{k}_best']:.3f}" for k in KS
+    )
+    return f"{count} of the {what}: {cases}, had all of them gone the wrong way, or the right one"
 
 
 def _place(one: Mapping[str, Any]) -> str:
