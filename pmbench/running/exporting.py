@@ -26,7 +26,9 @@ def export_run(run: StoredRun, form: str, sample: int = 0) -> str:
         raise UnknownName(f"format of {task.name}", form, task.exporters, remedy=remedy)
     records = read_records(run, sample)
     try:
-        return task.exporters[form](records)
+        text: object = task.exporters[form](records)
+        if not isinstance(text, str):
+            raise TypeError
     except BaseException as error:
         if isinstance(error, UserError | KeyboardInterrupt | MemoryError):
             raise
@@ -34,6 +36,7 @@ def export_run(run: StoredRun, form: str, sample: int = 0) -> str:
             f"the format {form!r} of the task {task.name!r} failed ({fault(error)})",
             remedy="This is a fault of the task's package",
         ) from None
+    return text
 
 
 def write_export(path: Path, text: str) -> None:

@@ -64,6 +64,58 @@ def test_making_instances(pmbench, tmp_path: Path, what: str) -> None:
     assert done.stderr.count("\n") == 1 and SECRET not in done.stderr
 
 
+@pytest.mark.parametrize("what", ["raise", "exit", "pipe"])
+def test_reading_responses_of_its_own_shape(pmbench, tmp_path: Path, what: str) -> None:
+    write_messages(tmp_path / "mine.jsonl", ["a", "b"])
+    (tmp_path / "made.greet").write_text(f"0 = Dear {SECRET}\n1\n")
+    score = ("score", "-t", "greeting", "-d", "mine.jsonl", "-r", "made.greet", "--json", "out.json")
+    broken = pmbench(*score, env={"GREETING_FAULT": f"responses:{what}"})
+    assert broken.returncode == 2
+    assert "the task 'greeting' failed while it read the responses" in broken.stderr
+    assert broken.stderr.count("\n") == 1 and SECRET not in broken.stderr
+    done = pmbench(*score)
+    assert done.returncode == 1, done.stderr  # the second has no response
+    found = json.loads((tmp_path / "out.json").read_text())
+    assert found["counts"]["scored"] == 1 and found["counts"]["failures"] == {"null": 1}
+
+
+@pytest.mark.parametrize("what", ["raise", "pipe"])
+def test_what_it_says_of_the_scores(pmbench, tmp_path: Path, what: str) -> None:
+    write_messages(tmp_path / "mine.jsonl", ["a", "b"])
+    (tmp_path / "made.greet").write_text("0 = Dear you\n1 = Nein\n")
+    score = ("score", "-t", "greeting", "-d", "mine.jsonl", "-r", "made.greet", "--json", "out.json")
+    done = pmbench(*score, env={"GREETING_FAULT": f"findings:{what}"})
+    assert done.returncode == 0 and "the task failed while it looked at the scores" in done.stdout
+    assert SECRET not in done.stdout + done.stderr
+    assert "no greeting in 1: 1" in pmbench(*score).stdout
+    run = pmbench("runs").stdout.splitlines()[1].split()[0]
+    assert "no greeting in 1: 1" in pmbench("show", run).stdout
+
+
+@pytest.mark.parametrize("what", ["raise", "exit", "pipe", "none"])
+def test_exporting(pmbench, tmp_path: Path, what: str) -> None:
+    write_messages(tmp_path / "mine.jsonl", ["a", "b"])
+    assert pmbench(*RUN).returncode == 0
+    run = pmbench("runs").stdout.splitlines()[1].split()[0]
+    broken = pmbench("export", run, "-f", "lines", "-o", "out.txt", env={"GREETING_FAULT": f"export:{what}"})
+    assert broken.returncode == 2 and broken.stderr.count("\n") == 1, broken.stderr
+    assert "the format 'lines' of the task 'greeting' failed" in broken.stderr
+    assert SECRET not in broken.stderr and not (tmp_path / "out.txt").exists()
+    assert pmbench("export", run, "-f", "lines", "-o", "out.txt").returncode == 0
+    assert pmbench("export", run, "-f", "lines", "-o", "-").stdout == (tmp_path / "out.txt").read_text()
+    gone = pmbench("export", run, "-f", "lines", "-o", "nowhere/out.txt")
+    assert gone.returncode == 2 and "there is no such folder" in gone.stderr
+
+
+def test_an_export_needs_the_data_as_they_were(pmbench, tmp_path: Path) -> None:
+    write_messages(tmp_path / "mine.jsonl", ["a", "b"])
+    assert pmbench(*RUN).returncode == 0
+    run = pmbench("runs").stdout.splitlines()[1].split()[0]
+    write_messages(tmp_path / "mine.jsonl", ["a", "c"])
+    refused = pmbench("export", run, "-f", "lines", "-o", "out.txt")
+    assert refused.returncode == 2 and "The dataset has changed since the run" in refused.stderr
+
+
 def test_a_misspelt_second_model_comes_out_before_the_first_is_asked(pmbench, tmp_path: Path) -> None:
     write_messages(tmp_path / "mine.jsonl", ["a"])
     done = pmbench(*RUN, "-m", "parot:grey", env={"PARROT_LOG": "asked"})

@@ -6,6 +6,7 @@ GREETING_FAULT makes it go wrong, as a stranger's task may: see `go_wrong`.
 import asyncio
 import os
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 import pmbench
@@ -58,6 +59,14 @@ class Ask:
         return pmbench.Response(answer.text)
 
 
+def as_lines(records: Iterable[pmbench.Record]) -> str:
+    """Each response on a line."""
+    wrong = go_wrong("export")
+    if wrong == "none":
+        return None  # type: ignore[return-value]
+    return "".join(f"{one.instance.id}: {one.response.text if one.response else ''}\n" for one in records)
+
+
 class Greeting(pmbench.Task):
     name = "greeting"
     version = 3
@@ -70,6 +79,20 @@ class Greeting(pmbench.Task):
     strategies: ClassVar[Mapping[str, Ask]] = {"ask": Ask()}
     metrics = (pmbench.Mean("greets", "greeting_share", title="Greeting", limits=(0, 1), unit="%"),)
     options = GreetingOptions
+    exporters: ClassVar = {"lines": as_lines}
+
+    def read_responses(self, path: Path) -> Mapping[str, pmbench.Response | None] | None:
+        """Lines `id = text`, in a file called *.greet."""
+        go_wrong("responses")
+        if path.suffix != ".greet":
+            return None
+        lines = [line.partition(" = ") for line in path.read_text().splitlines()]
+        return {name: pmbench.Response(text) if mark else None for name, mark, text in lines}
+
+    def findings(self, scores: Mapping[str, pmbench.Score]) -> Iterable[str]:
+        go_wrong("findings")
+        if cold := [name for name, one in scores.items() if not one.stats["greets"]]:
+            yield f"no greeting in {len(cold)}: {', '.join(cold[:3])}"
 
     def instances(self, rows: Iterable[pmbench.Row]) -> Iterable[pmbench.Instance]:
         go_wrong("instances")
