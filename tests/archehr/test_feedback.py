@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
+from importlib.resources import files
+from pathlib import Path
 
 import pytest
 from given_answers import NOTE, PLAIN, RIGHT, SENTENCES
@@ -10,7 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pmbench import Completion
+from pmbench_tasks.archehr.base import inputs_of
+from pmbench_tasks.archehr.cases import Case
 from pmbench_tasks.archehr.ids import ReadIds, read_ids
+from pmbench_tasks.archehr.official_lines import official_line
 from pmbench_tasks.archehr.problems import (
     CODES,
     Check,
@@ -22,6 +28,7 @@ from pmbench_tasks.archehr.problems import (
     plain_answer_check,
     question_check,
 )
+from pmbench_tasks.archehr.reading import read_folder
 from pmbench_tasks.archehr.tries import FEEDBACK
 
 KNOWN = [sentence["id"] for sentence in SENTENCES]
@@ -177,3 +184,47 @@ def test_ids_are_read_back_however_they_are_parted(ids: list[str], between: str)
 def test_ids_are_opaque() -> None:
     known = ["n-1", "n-2", "07"]
     assert read_ids("n-2, 07, n-9", known) == ReadIds(("n-2", "07"), ("n-9",))
+
+
+DEMO = Path(str(files("pmbench_tasks.archehr") / "demo"))
+
+
+def demo_cases() -> Mapping[str, Case]:
+    return {row.values["id"]: row.values["case"] for row in read_folder(DEMO) or ()}
+
+
+def test_nothing_is_wrong_with_answers_of_the_demo() -> None:
+    submitted = {one["case_id"]: one["answer"] for one in json.loads((DEMO / "submission.json").read_text())}
+    for ident, case in demo_cases().items():
+        sentences = inputs_of(case)["sentences"]
+        gold = "\n".join(official_line(one.text, one.citations) for one in case.answer_sentences)
+        check = cited_answer_check(sentences)
+        assert (codes(check, gold), codes(check, submitted[ident])) == ([], [])
+        assert codes(plain_answer_check(sentences), case.answer) == []
+
+
+def test_faults_of_the_demo_are_found() -> None:
+    """Each case of the messy submission has the fault that the demo's README names."""
+    expected = {
+        "d1": "code-fence",
+        "d2": "citation-form",
+        "d3": "unknown-id",
+        "d4": "over-length",
+        "d5": "empty",
+        "d6": "citation-form",
+        "d7": "citation-form",
+        "d8": "citation-form",
+        "d9": "several-sentences",
+        "d10": "list-mark",
+        "d11": "heading",
+        "d12": "citation-form",
+    }
+    cases = demo_cases()
+    submitted = json.loads((DEMO / "submission-messy.json").read_text())
+    found = {
+        one["case_id"]: codes(
+            cited_answer_check(inputs_of(cases[one["case_id"]])["sentences"]), one["answer"]
+        )
+        for one in submitted
+    }
+    assert {ident: code in found[ident] for ident, code in expected.items()} == dict.fromkeys(expected, True)

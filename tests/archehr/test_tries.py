@@ -18,6 +18,18 @@ from pmbench_tasks.archehr.options import AnswerOptions
 from pmbench_tasks.archehr.strategies import ANSWER_STRATEGIES
 
 
+class SharingModel(ScriptedModel):
+    """Keeps the last turn of every request."""
+
+    def __init__(self, *answers: str) -> None:
+        super().__init__(*answers)
+        self.last: list[Any] = []
+
+    async def chat(self, messages: Any, **asked: Any) -> Completion:
+        self.last.append(messages[-1])
+        return await super().chat(messages, **asked)
+
+
 def together(model: Any, inputs: Mapping[str, Any] = CASE, **options: Any) -> Response:
     context = StrategyContext(AnswerOptions(**options))
     return asyncio.run(ANSWER_STRATEGIES["together"](inputs, model, context))
@@ -104,6 +116,42 @@ def test_a_note_of_any_length_is_shown_whole() -> None:
     model = ScriptedModel(RIGHT)
     together(model, {**CASE, "sentences": sentences})
     assert all(f"\n[{n}] Sentence number {n}.\n" in model.asked[0] for n in range(2000))
+
+
+class OneSlot(ScriptedModel):
+    """A model that takes one request at a time, and lets others go first whenever it is asked."""
+
+    parallel = 1
+
+    async def chat(self, messages: Any, **asked: Any) -> Completion:
+        answer = await super().chat(messages, **asked)
+        await asyncio.sleep(0)
+        return answer
+
+
+@pytest.mark.parametrize(("parallel", "in_turn"), [(1, True), (8, False)])
+def test_one_case_after_the_other_where_one_request_is_taken_at_a_time(parallel: int, in_turn: bool) -> None:
+    async def three(model: OneSlot) -> None:
+        context = StrategyContext(AnswerOptions(tries=2))
+        cases = [{**CASE, "narrative": f"I am case {number}"} for number in range(3)]
+        await asyncio.gather(*(ANSWER_STRATEGIES["answer-first"](case, model, context) for case in cases))
+
+    model = OneSlot("One. |1|")
+    model.parallel = parallel
+    for _ in range(2):  # a lock of one loop must not stand in the way of the next
+        model.asked.clear()
+        asyncio.run(three(model))
+        order = [text.partition("I am case ")[2][0] for text in model.asked]
+        assert (order == sorted(order)) is in_turn and len(order) == 12
+
+
+def test_what_a_case_is_asked_begins_alike_up_to_its_end() -> None:
+    model = SharingModel("One.", "A1: 5", RIGHT)
+    asyncio.run(ANSWER_STRATEGIES["answer-first"](CASE, model, StrategyContext(AnswerOptions())))
+    together(model)
+    beginnings = {message["content"][: message["shared"]] for message in model.last}
+    assert len(model.last) == 3 and len(beginnings) == 1
+    assert beginnings.pop().endswith("therapist every day.\n</notes>\n\n")
 
 
 def test_tries_over_a_server_and_from_the_store(

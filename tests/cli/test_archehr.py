@@ -146,3 +146,36 @@ def test_the_subtasks_of_2026_take_their_submissions(pmbench, tmp_path: Path, ta
     back = pmbench("score", "-t", task, "-d", "demo", "-r", "out-submission.json", "--json", "back.json")
     assert back.returncode == 0, back.stderr
     assert values(tmp_path / "back.json") == values(tmp_path / "out.json")
+
+
+def test_credentialed_data_go_to_no_remote_model_unless_that_is_allowed(pmbench, tmp_path: Path) -> None:
+    """And it is said in every plan; the demo's files in a folder of one's own stand for a release."""
+    folder = tmp_path / "release"
+    folder.mkdir()
+    for file in DEMO.glob("archehr-qa*"):
+        (folder / file.name).write_bytes(file.read_bytes())
+    remote = "openai:m?base_url=http://192.0.2.1:9/v1"
+    refused = pmbench(
+        "run", "-t", "archehr-qa", "-d", "release", "-m", remote, env={"OPENAI_API_KEY": "none"}
+    )
+    assert refused.returncode == 2
+    assert "the data are deidentified and would be sent to http://192.0.2.1:9" in refused.stderr
+    assert "--allow-remote" in refused.stderr
+    phi = pmbench(
+        *("run", "-t", "archehr-qa", "-d", "release", "-m", remote, "--sensitivity", "phi", "--allow-remote"),
+        env={"OPENAI_API_KEY": "none"},
+    )
+    assert phi.returncode == 2 and "the data are phi" in phi.stderr
+    plan = pmbench("run", "-t", "archehr-qa", "-d", "release", "-s", "heuristic", "--dry-run")
+    assert plan.returncode == 0, plan.stderr
+    assert "credentialed data of PhysioNet" in plan.stderr + plan.stdout
+
+
+def test_subgroups_are_settings(pmbench, tmp_path: Path) -> None:
+    assert (
+        score_demo(pmbench, "-r", str(DEMO / "submission.json"), "--split", "development+test").returncode
+        == 0
+    )
+    run = pmbench("runs").stdout.splitlines()[1].split()[0]
+    shown = pmbench("show", run, "--slices").stdout
+    assert all(label in shown for label in ("setting", "icu", "ed ", "ward"))

@@ -19,6 +19,7 @@ from pmbench_tasks.archehr.problems import (
 )
 from pmbench_tasks.archehr.similarity import RULE, candidates, embedder_of, filtered, kept
 from pmbench_tasks.archehr.tries import Step, data_of
+from pmbench_tasks.archehr.turns import turn_at
 
 QUESTION_TOKENS = 48
 """Most tokens of a question of 15 words."""
@@ -59,7 +60,9 @@ class Asked:
             ConfigError: an option is out of its bounds.
         """
         check = self.check(inputs.get("sentences", ()))
-        made = await self.step.ask(case_values(inputs), check, model, tries=tries_of(context.options))
+        tries = tries_of(context.options)
+        async with turn_at(model):
+            made = await self.step.ask(case_values(inputs), check, model, tries=tries)
         return Response(text=made[-1].text, data=data_of(made))
 
 
@@ -131,7 +134,8 @@ class AskedLinks:
         if not given:
             return Response(data=data_of((), links={}, dropped=0))
         texts = [one_line(sentence["text"]) for sentence in given]
-        made, linked = await ask_links(self.step, inputs, texts, model, tries=tries, some=False)
+        async with turn_at(model):
+            made, linked = await ask_links(self.step, inputs, texts, model, tries=tries, some=False)
         known = {sentence["id"] for sentence in inputs["sentences"]}
         links = {
             sentence["id"]: [id_ for id_ in ids if id_ in known]
