@@ -10,6 +10,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pmbench.core.blank import says_nothing
     from pmbench.core.dataset import Column, DatasetSpec, HubDataset, Row, Sensitivity
     from pmbench.core.digest import digest
     from pmbench.core.errors import ConfigError, DataError, RequestFailed, UnknownName, Unscored, UserError
@@ -105,6 +106,7 @@ _HOME = {
     "remove_spans": "pmbench.text.spans",
     "rouge": "pmbench.text.rouge",
     "sari": "pmbench.text.sari",
+    "says_nothing": "pmbench.core.blank",
     "sentence_spans": "pmbench.text.sentences",
     "split_sentences": "pmbench.text.sentences",
 }
@@ -183,6 +185,7 @@ __all__ = [
     "remove_spans",
     "rouge",
     "sari",
+    "says_nothing",
     "sentence_spans",
     "split_sentences",
 ]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from typing import Annotated, Any, TypeVar, get_args
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
 
 import msgspec
 
@@ -39,6 +40,18 @@ def decisive(options: Options) -> dict[str, Any]:
     return plain
 
 
+def needed(of_type: Any) -> str:
+    """What a value of a type has to be, where there is a choice or a bound; else empty."""
+    if get_origin(of_type) is Literal:
+        return f"it must be {' or '.join(map(str, get_args(of_type)))}"
+    bounds = [one for one in getattr(of_type, "__metadata__", ()) if isinstance(one, msgspec.Meta)]
+    least = next((one.ge for one in bounds if one.ge is not None), None)
+    most = next((one.le for one in bounds if one.le is not None), None)
+    if least is not None and most is not None:
+        return f"it must be from {least:g} to {most:g}"
+    return "" if least is None else f"it must be {least:g} or more"
+
+
 def typed_options(kind: type[Kind], pairs: Mapping[str, str], *, of: str, remedy: str = "") -> Kind:
     """Turn `name=value` pairs into options.
 
@@ -57,10 +70,14 @@ def typed_options(kind: type[Kind], pairs: Mapping[str, str], *, of: str, remedy
         if name not in known:
             raise UnknownName(f"option of {of}", name, known)
     try:
-        return msgspec.convert(dict(pairs), kind, strict=False)
+        options = msgspec.convert(dict(pairs), kind, strict=False)
     except msgspec.ValidationError as error:
         what, _, place = str(error).partition(" - at ")
         name = place.strip("`$.")
-        choices = next((get_args(f.type) for f in msgspec.structs.fields(kind) if f.name == name), ())
-        needed = f"it must be {' or '.join(map(str, choices))}" if choices else what
-        raise ConfigError(needed, where=f"option {name} of {of}", remedy=remedy) from None
+        of_type = next((f.type for f in msgspec.structs.fields(kind) if f.encode_name == name), None)
+        raise ConfigError(needed(of_type) or what, where=f"option {name} of {of}", remedy=remedy) from None
+    for name in pairs:
+        value = getattr(options, name, None)
+        if isinstance(value, float) and not math.isfinite(value):
+            raise ConfigError("it must be a finite number", where=f"option {name} of {of}", remedy=remedy)
+    return options

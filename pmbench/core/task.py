@@ -203,7 +203,8 @@ class Task:
         """Read a file of recorded responses in a shape of the task's own; None: it is not in that shape.
 
         Returns:
-            The response of each instance by its id; None where the file says that there is none.
+            The response of each instance by its id; None where the file says that there is none. Lines for the user
+            may be in an attribute `notes` of the mapping.
 
         Raises:
             DataError: it is in that shape, but broken.

@@ -26,9 +26,12 @@ def of_split(rows: Sequence[Row], asked: str | None, usual: str, where: str) -> 
     Raises:
         ConfigError: no row is of the split, or there are several, none is asked for and none of them is usual.
     """
-    counts = Counter(row.text(SPLIT) for row in rows if row.text(SPLIT))
+    counts = Counter(row.text(SPLIT) for row in rows)
+    unsaid = counts.pop("", 0)
     there = ", ".join(f"{name} ({number})" for name, number in counts.items())
-    if asked is None and len(counts) < 2:
+    if unsaid and there:
+        there += f", and {unsaid} of no split"
+    if asked is None and len(counts) + bool(unsaid) < 2:
         return list(rows), []
     if asked is None and usual not in counts:
         raise ConfigError(

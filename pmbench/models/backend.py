@@ -116,6 +116,7 @@ class Backend(ABC):
         hear: called by the backend with what a server says of its rate limits; set by the facade.
         keeps: whether its completions are worth storing (False where asking again is free and exact).
         by_instance: whether the instance decides the answer instead of the messages (recorded answers).
+        notes: lines for the user on how recorded answers were read.
         parallel: how many requests are worth having in flight; of one that is not in this process the most
             that are ever tried, the number that its server bears is found out.
         requires: modules it imports when opened, each with the extra of pmbench that brings it.
@@ -133,6 +134,7 @@ class Backend(ABC):
     hear: Callable[[Limits], None] = staticmethod(lambda _limits: None)
     keeps: bool = True
     by_instance: bool = False
+    notes: Sequence[str] = ()
     parallel: int = 1
 
     def __init__(self, spec: ModelSpec, options: BackendOptions) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import Any, get_args
+from typing import Annotated, Any, get_args, get_origin
 
 import msgspec
 
@@ -87,8 +87,9 @@ def _runs_of(metrics: Sequence[Metric]) -> Iterator[tuple[Metric, Metric, int]]:
 def _options(kind: type[Options]) -> Iterator[str]:
     """Each option as ``name=type` (default `value`)``, the first backtick left to the caller."""
     for field in msgspec.structs.fields(kind):
-        choices = get_args(field.type)
-        of = "|".join(map(str, choices)) if choices else getattr(field.type, "__name__", str(field.type))
+        bare = get_args(field.type)[0] if get_origin(field.type) is Annotated else field.type
+        choices = get_args(bare)
+        of = "|".join(map(str, choices)) if choices else getattr(bare, "__name__", str(bare))
         if field.type == PathOption:
             of = "PATH"
         default: Any = field.default

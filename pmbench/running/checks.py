@@ -79,7 +79,7 @@ def coverage(model: FacadeModel, ids: Sequence[str]) -> list[str]:
             remedy="Say which column holds the ids: --columns id=… for the data; for the answers"
             " --response-columns id=… (pmbench score) or replay:FILE?id=… (pmbench run)",
         )
-    notes = []
+    notes = list(model.backend.notes)
     if missing:
         notes.append(f"{len(missing)} of {len(ids)} instances have no recorded answer: {_few(missing)}")
     if surplus:

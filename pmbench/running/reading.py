@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -96,7 +97,7 @@ def read_instance(run: StoredRun, instance_id: str, sample: int = 0) -> tuple[Re
         raise StorageError(
             f"no response to the instance {id_shown(instance_id)}, sample {sample}",
             where=str(run.folder.responses),
-            remedy=f"There are: {', '.join(id_shown(name) for name, _ in list(responses)[:3]) or 'none'}, …",
+            remedy=f"There are: {_few([name for name, _ in responses])}",
         )
     score = scores.get((instance_id, sample))
     instance, remark = _instance(run, instance_id)
@@ -111,17 +112,25 @@ def read_instance(run: StoredRun, instance_id: str, sample: int = 0) -> tuple[Re
 
 
 def read_records(run: StoredRun, sample: int = 0) -> list[Record]:
-    """Every instance of a run with its response and score, in the order of the dataset.
+    """Every instance of the dataset with its response and score, those that the run has none of too.
 
     Raises:
-        StorageError: the dataset is no longer what the run was made on.
+        StorageError: the dataset is no longer what the run was made on, or nothing has such a sample.
     """
     dataset, remark = _dataset(run)
     if dataset is None:
         raise StorageError(remark, where=str(run.folder.path), remedy="Put the dataset back where it was")
     responses, scores = _responses(run), _scores(run)
-    asked = [one for one in dataset.instances if (one.id, sample) in responses]
-    return [_record(one, responses[one.id, sample], scores.get((one.id, sample))) for one in asked]
+    if sample and not any(number == sample for _, number in responses):
+        raise StorageError(f"there is no sample {sample}", where=str(run.folder.responses))
+    return [
+        _record(one, responses.get((one.id, sample)), scores.get((one.id, sample)))
+        for one in dataset.instances
+    ]
+
+
+def _few(names: Sequence[str]) -> str:
+    return ", ".join([*map(id_shown, list(dict.fromkeys(names))[:3]), "…"]) if names else "none"
 
 
 def instance_values(run: StoredRun) -> list[tuple[str, float | None, str]]:
@@ -160,12 +169,14 @@ def _scores(run: StoredRun) -> dict[Key, ScoreRecord]:
     return {(line.id, line.sample): line for line in lines if line.round == run.record.round}
 
 
-def _record(instance: Instance, response: ResponseRecord, score: ScoreRecord | None) -> Record:
+def _record(instance: Instance, response: ResponseRecord | None, score: ScoreRecord | None) -> Record:
+    answered = response is not None and response.status == "ok"
+    scored = score is not None and score.status == "ok"
     return Record(
         instance,
-        Response(response.text, response.data) if response.status == "ok" else None,
+        Response(response.text, response.data) if response is not None and answered else None,
         Score(score.stats, score.units, score.arrays, score.evidence)
-        if score and score.status == "ok"
+        if score is not None and scored
         else None,
     )
 

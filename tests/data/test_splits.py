@@ -53,3 +53,11 @@ def test_the_splits_asked_one_by_one_are_all_rows(splits: list[str]) -> None:
     every = rows(*splits)
     parts = [ids(of_split(every, name, "test", "f")[0]) for name in dict.fromkeys(splits)]
     assert sorted(int(one) for part in parts for one in part) == list(range(1, len(every) + 1))
+
+
+def test_rows_of_no_split_are_told_and_never_joined_to_a_half() -> None:
+    found, (note,) = of_split(rows("dev", "test", ""), None, "test", "folder")
+    assert ids(found) == ["2"]
+    assert "and 1 of no split" in note
+    with pytest.raises(ConfigError, match=r"several splits: dev \(1\), and 2 of no split"):
+        of_split(rows("dev", "", ""), None, "test", "folder")

@@ -69,6 +69,7 @@ class Replay(Backend):
         self._id = options.id
         self._recorded: dict[str, Recorded] | None = None
         self._numbers: dict[str, str | None] = {}
+        self.notes: list[str] = []
         if self._file is None and columns is None:
             raise ConfigError(
                 f"there is no data here to take the column {self._column!r} from",
@@ -103,6 +104,7 @@ class Replay(Backend):
         if self._recorded is None:
             if self._file is not None:
                 own = self._responses(self._file) if self._responses else None
+                self.notes = [str(line) for line in getattr(own, "notes", ())]
                 self._recorded = (
                     answers_of(read_rows(self._file), self._column, self._id)
                     if own is None
