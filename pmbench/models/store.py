@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import atexit
 import contextlib
+import errno
 import os
 import re
 import sqlite3
@@ -230,9 +231,16 @@ def _make_file(path: Path) -> None:
     """Make the file, and its folder, for their owner only; close a file that others may read."""
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+        # A file that is there is not opened here: to close it would drop every lock that this process holds on it,
+        # those of another store too, and another process would then take itself for the last one and delete its log.
+        with contextlib.suppress(FileExistsError):
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+        if path.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
         if path.stat().st_mode & 0o077:
             path.chmod(0o600)
+        if not os.access(path, os.R_OK | os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     except OSError as error:
         raise StorageError(
             f"the completion store cannot be opened for writing ({error.strerror})",

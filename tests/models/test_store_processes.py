@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -100,3 +101,40 @@ def test_three_processes_of_eight_threads_write_at_once(path: Path) -> None:
     store = CompletionStore(path)
     assert all(store.get(f"{n:064x}") == value(n) for n in range(200))
     store.close()
+
+
+TWO_STORES = """
+import asyncio, hashlib, os, pathlib, signal, subprocess, sys
+from pmbench.models.store import CompletionStore
+
+def key(n): return hashlib.sha256(str(n).encode()).hexdigest()
+def put(store, n): asyncio.run(store.put(key(n), b"{}", about={"model": "m", "kind": "chat"}))
+
+path = pathlib.Path(sys.argv[1])
+first = CompletionStore(path)
+put(first, "a")
+second = CompletionStore(path)  # as the plan of a second strategy has one
+put(first, "b")
+come_and_gone = "import sys, pathlib; from pmbench.models.store import CompletionStore; "
+come_and_gone += "CompletionStore(pathlib.Path(sys.argv[1])).close()"
+subprocess.run([sys.executable, "-c", come_and_gone, str(path)], check=True)
+put(first, "c")
+put(second, "d")
+print("reported", flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_two_stores_in_one_process_lose_nothing_to_a_process_that_comes_and_goes(path: Path) -> None:
+    """Closing any file drops all locks of a process on it: the other process then deleted the log of ours."""
+    done = subprocess.run(
+        [sys.executable, "-c", TWO_STORES, str(path)], capture_output=True, text=True, check=False
+    )
+    assert done.stdout == "reported\n", done.stderr
+    assert done.returncode == -signal.SIGKILL
+    store = CompletionStore(path)
+    try:
+        lost = [name for name in "abcd" if store.get(sha256(name.encode()).hexdigest()) is None]
+        assert lost == []
+    finally:
+        store.close()
