@@ -9,6 +9,7 @@ Hinkley, Bootstrap Methods and their Application, 1997, section 3.8).
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
+from typing import Protocol
 
 import msgspec
 import numpy as np
@@ -119,8 +120,16 @@ def bootstrap_many(
     return found
 
 
+class Valued(Protocol):
+    """What turns sums of columns, shape (..., k), into values, shape (...): a metric, or one over a part."""
+
+    def value(self, sums: Floats) -> Floats:
+        """NaN where it is undefined."""
+        ...
+
+
 def resampled_values(
-    parts: Sequence[tuple[Metric, Floats]], *, resamples: int, seed: int, block: int | None = None
+    parts: Sequence[tuple[Valued, Floats]], *, resamples: int, seed: int, block: int | None = None
 ) -> Floats:
     """The value of each part in each resample, the same resamples for all.
 

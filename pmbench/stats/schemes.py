@@ -16,8 +16,9 @@ import numpy as np
 
 from pmbench.core.metric import Metric, Scheme
 from pmbench.core.unit_metrics import PairMean, RankingMetric
-from pmbench.stats.bootstrap import RESAMPLES, Interval, bootstrap_many, percentiles, resampled_values
-from pmbench.stats.clusters import Floats, ordered_sums
+from pmbench.stats.bootstrap import RESAMPLES, Interval, bootstrap_many
+from pmbench.stats.cluster_gaps import cluster_gaps
+from pmbench.stats.clusters import Floats
 from pmbench.stats.of_lists import ends_of_lists, unlike
 from pmbench.stats.randomisation import PairedTest, paired_tests
 
@@ -156,14 +157,7 @@ def gaps(
         except _Lacking as lacking:
             why = str(lacking)
     elif metric.scheme == "cluster" and parts:
-        sums = [(metric, ordered_sums(side, rows.clusters)) for pair in sides for side in pair]
-        drawn = resampled_values(sums, resamples=resamples, seed=seed)
-        clusters = len(set(rows.clusters))
-        found = []
-        for place, value in enumerate(values):
-            low, high, undefined = percentiles(drawn[2 * place] - drawn[2 * place + 1], clusters, level)
-            found.append(Interval(value, low, high, clusters, resamples, undefined))
-        return found
+        return cluster_gaps(metric, rows, masks, values, (resamples, seed, level))
     else:
         why = "no interval of a gap between lists"
     return [Interval(value, math.nan, math.nan, 0, 0, note=why) for value in values]
