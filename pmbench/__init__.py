@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from pmbench.data.tables import read_table
     from pmbench.models.backend import Backend, BackendOptions, Request
     from pmbench.models.embedder import open_embedder
+    from pmbench.running.borrowed import open_models
     from pmbench.text.alignscore import AlignScorer
     from pmbench.text.bertscore import BertScorer
     from pmbench.text.bleu import bleu
@@ -102,6 +103,7 @@ _HOME = {
     "id_shown": "pmbench.data.fingerprint",
     "flesch_kincaid_grade": "pmbench.text.readability",
     "open_embedder": "pmbench.models.embedder",
+    "open_models": "pmbench.running.borrowed",
     "read_table": "pmbench.data.tables",
     "remove_spans": "pmbench.text.spans",
     "rouge": "pmbench.text.rouge",
@@ -181,6 +183,7 @@ __all__ = [
     "flesch_kincaid_grade",
     "id_shown",
     "open_embedder",
+    "open_models",
     "read_table",
     "remove_spans",
     "rouge",

@@ -104,6 +104,24 @@ def _slice(part: str | None) -> tuple[str, str] | None:
     return name, label
 
 
+def _apart(found: TwoRuns, primary: Metric) -> Iterator[str]:
+    """The instances on which the runs differ most, a line each under one heading."""
+    from pmbench.leaderboard.wording import bare
+
+    cells = [("instance", "A", "B", "A − B")]
+    for one in found.apart:
+        values = (
+            primary.shown(one.first),
+            primary.shown(one.second),
+            bare(primary, one.first - one.second, sign=True),
+        )
+        cells.append((printable(one.id), *values))
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    for first, *rest in cells:
+        numbers = (text.rjust(width) for text, width in zip(rest, widths[1:], strict=True))
+        yield "  ".join(["", first.ljust(widths[0]), *numbers])
+
+
 def _print(found: TwoRuns, metrics: dict[str, Metric]) -> None:
     from rich.markup import escape
     from rich.table import Table
@@ -125,7 +143,7 @@ def _print(found: TwoRuns, metrics: dict[str, Metric]) -> None:
         table.add_row(*map(escape, _cells(metrics[one.name], one, place == 0)), style="" if place else "bold")
     console.print()
     console.print(table)
-    for line in _lines(found):
+    for line in _lines(found, metrics[found.metrics[0].name]):
         console.print(line, markup=False, soft_wrap=True)
 
 
@@ -147,7 +165,7 @@ def _cells(metric: Metric, one: Compared, is_primary: bool) -> list[str]:
     return [metric.title, metric.shown(one.first), metric.shown(one.second), difference, ends, p]
 
 
-def _lines(found: TwoRuns) -> Iterator[str]:
+def _lines(found: TwoRuns, primary: Metric) -> Iterator[str]:
     yield ""
     titles: dict[str, list[str]] = {}
     for metric in found.metrics:
@@ -164,8 +182,7 @@ def _lines(found: TwoRuns) -> Iterator[str]:
             f" {told['neither']}"
         )
     if found.apart:
-        yield f"where they differ most ({found.metrics[0].title}, A and B):"
-        for one in found.apart:
-            yield f"  {printable(one.id)}  {one.first:.3f}  {one.second:.3f}"
+        yield f"where they differ most ({found.metrics[0].title}):"
+        yield from _apart(found, primary)
         yield f"to open one: pmbench show {found.first.run[:12]} --instance {printable(found.apart[0].id)}"
     yield f"p: {found.method}; not adjusted for other comparisons"

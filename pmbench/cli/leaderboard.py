@@ -113,13 +113,14 @@ def _print(board: Leaderboard) -> None:
             f" judges {judges or 'none'}"
         )
         _print_lines(f"  {line}" for line in table.differs if line != told)
-        _print_systems(board, table)
+        own = board.of(table)
+        _print_systems(own, table)
         _print_lines(f"- {note}" for note in table.notes)
         if table.strategies:
-            _print_strategies(board, table)
-        there, absent = by_presence(board.groups, table)
+            _print_strategies(own, table)
+        there, absent = by_presence(own.groups, table)
         for group in there:
-            _print_group(board, group, table)
+            _print_group(own, group, table)
         if absent:
             titles = "; ".join(group.title for group in absent)
             _print_lines(["", f"No system here has the numbers of these tables: {titles}."])

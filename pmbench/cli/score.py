@@ -119,7 +119,11 @@ def _model(file: str, response_columns: Sequence[str], asked: Mapping[str, Any])
         raise ConfigError(error.what, where=OPTION, remedy=remedy) from None
     # A name that begins with @ or a space is taken for a column of the data, or cut.
     start = "./" if file.startswith(("@", " ")) else ""
-    if not named and path.is_file() and responses_of(load_task(asked["task"])())(path) is not None:
+    if (
+        path.is_file()
+        and not (named and path.suffix.lower() != ".json")
+        and responses_of(load_task(asked["task"])())(path) is not None
+    ):
         return f"replay:{start}{file}", ()
     is_data = same_file(path, asked["data"])
     if is_data and "id" in (of_data := parse_columns(",".join(asked["columns"]))):

@@ -140,7 +140,7 @@ class Task:
         dataset: where rows come from.
         strategies: by name; the first is the default.
         judges: scoring roles by name.
-        metrics: the first is the primary metric.
+        metrics: the first is the primary metric. An instance may have more, by its options, in its `__dict__`.
         options: typed options (`-o name=value`).
         exporters, views: other file formats of a run; how one instance is shown.
         card, reported: resources of the task's package, `package:path`: CARD.md and reported.toml.

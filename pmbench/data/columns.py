@@ -21,6 +21,7 @@ ID = Column(
         "message id",
         "msg id",
         "instance id",
+        "case id",
         "example id",
         "sample id",
         "row id",

@@ -34,6 +34,7 @@ def metric_heads(metrics: Sequence[Metric]) -> list[MetricHead]:
             metric.headline,
             metric.name in referred,
             metric.scheme,
+            metric.optional,
         )
         for metric in metrics
     ]

@@ -54,6 +54,7 @@ def _metric(head: MetricHead) -> str:
 
 def _table(board: Leaderboard, table: Table, number: int) -> Iterator[str]:
     many = len(board.tables) > 1
+    board = board.of(table)
     yield f"## Table {number} of {len(board.tables)}" if many else "## Systems"
     yield ""
     if table.differs:

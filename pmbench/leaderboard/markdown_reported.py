@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from pmbench.core.task import Task
 from pmbench.leaderboard.escaping import code, escape, row
+from pmbench.leaderboard.groups import group_heads
 from pmbench.leaderboard.markdown_tables import LEFT, RIGHT, number_cell
 from pmbench.leaderboard.reported import Reported, ReportedTable, humanised
 from pmbench.leaderboard.table import Leaderboard, Table
@@ -30,8 +31,8 @@ def reported_section(found: Reported, board: Leaderboard, task: Task | type[Task
     if found.note:
         yield ""
         yield escape(found.note)
-    titles = {head.name: head.title for head in board.metrics}
-    for section in found.sections(board.groups):
+    titles = {metric.name: metric.title for metric in task.metrics}
+    for section in found.sections(group_heads(task.metrics)):
         if section.group:
             yield from ("", f"### {escape(section.group)}, as reported")
         yield from _tables(section, titles)
@@ -51,6 +52,8 @@ def _tables(section: ReportedTable, titles: dict[str, str]) -> Iterator[str]:
         yield row([LEFT, LEFT, *[RIGHT] * len(heads), LEFT])
         for one, cells in section.rows:
             numbers = [_cell(cells[place]) for place in block]
+            if all(number == DASH for number in numbers):
+                continue
             table = escape(str(one.table)).replace(" ", "&nbsp;")
             yield row([escape(one.system), escape(one.strategy) or DASH, *numbers, table])
 

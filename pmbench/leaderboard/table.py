@@ -31,6 +31,7 @@ class MetricHead(msgspec.Struct, frozen=True):
         headline: whether it stands beside the primary metric in the main table.
         referred: whether it is another metric's reference, and so a row and not a column.
         scheme: how it is resampled.
+        optional: whether a table in which no system has it leaves it out.
     """
 
     name: str
@@ -42,6 +43,7 @@ class MetricHead(msgspec.Struct, frozen=True):
     headline: bool = False
     referred: bool = False
     scheme: str = "cluster"
+    optional: bool = False
 
     @property
     def heading(self) -> str:
@@ -309,6 +311,23 @@ class Leaderboard(msgspec.Struct, frozen=True):
     left_out: list[LeftOut]
     statistics: Resampling
     groups: list[GroupHead] = []
+
+    def of(self, table: Table) -> Leaderboard:
+        """The same without those optional metrics that no system of a table has."""
+        valued = {
+            head.name
+            for head in self.metrics
+            if not head.optional or any(row.measures[head.name].value is not None for row in table.rows)
+        }
+        groups = [
+            msgspec.structs.replace(group, metrics=[name for name in group.metrics if name in valued])
+            for group in self.groups
+        ]
+        return msgspec.structs.replace(
+            self,
+            metrics=[head for head in self.metrics if head.name in valued],
+            groups=[group for group in groups if group.metrics],
+        )
 
     @property
     def leading(self) -> list[MetricHead]:

@@ -78,7 +78,7 @@ def _metrics(task: type[Task]) -> Iterator[str]:
 def _runs_of(metrics: Sequence[Metric]) -> Iterator[tuple[Metric, Metric, int]]:
     """First, last and number of the metrics that follow each other in one group and are of one make."""
     for _, members in groupby(
-        metrics, key=lambda one: (one.group or one.name, type(one), one.reference == "")
+        metrics, key=lambda one: (one.group or one.optional or one.name, type(one), one.reference == "")
     ):
         found = list(members)
         yield found[0], found[-1], len(found)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
+from pathlib import Path
 
 import msgspec
 
 from pmbench.core.errors import ConfigError, UnknownName
-from pmbench.core.options import Options, option_names, typed_options
+from pmbench.core.options import Options, decisive, option_names, typed_options
 from pmbench.core.task import EMBEDDED, Task
 from pmbench.models.presets import presets
 from pmbench.models.spec import parse_spec
@@ -83,8 +84,10 @@ def _shown(settings: Options, mark: str) -> str:
         for name, value in msgspec.to_builtins(settings).items()
         if value != msgspec.to_builtins(default)[name]
     }
+    places = changed.keys() - decisive(settings).keys()
     words = [
-        f"{name}={str(value).lower() if isinstance(value, bool) else value}"
+        # Where something lies is nobody's business but the user's: what is shown gets into leaderboards.
+        f"{name}={Path(value).name if name in places else str(value).lower() if isinstance(value, bool) else value}"
         for name, value in changed.items()
     ]
     return mark + "&".join(words) if words else ""

@@ -79,8 +79,8 @@ class PlainLines:
         if now - self._told >= self.every:
             self._told = now
             rate = (self._done - self._first) / max(now - self._began, 1e-9)
-            left = (self._total - self._done) / rate if rate else 0.0
-            self.note(self._state() + f", {rate:.1f} a second, {left:.0f} s left")
+            pace = f"{rate:.1f} a second" if rate >= 0.5 else f"{1 / rate:.0f} s each"
+            self.note(f"{self._state()}, {pace}, {(self._total - self._done) / rate:.0f} s left")
 
     def requests(self, done: int, wanted: int) -> None:
         """Say so now and then: an inbox takes hundreds of them."""

@@ -82,6 +82,12 @@ class BertScorer:
         self._folder = EncoderFolder(model)
         self._layer = layer
         layers = _layers(self._folder)
+        if layers < 1:
+            raise ConfigError(
+                "its config.json does not say how many layers it has",
+                where=str(model),
+                remedy="Give the folder of an encoder in transformers' format",
+            )
         if not 1 <= layer <= layers:
             raise ConfigError(f"no layer {layer}", where=str(model), remedy=f"It has layers 1 to {layers}")
         self._baseline_file = _baseline_file(self._folder.name, baseline)
@@ -195,8 +201,9 @@ class BertScorer:
 
 
 def _layers(folder: EncoderFolder) -> int:
-    config = folder.config
-    return int(config.get("num_hidden_layers", config.get("n_layers", 0)))
+    """How many layers the configuration states; 0 where it states no such number."""
+    found = folder.config.get("num_hidden_layers", folder.config.get("n_layers"))
+    return found if isinstance(found, int) else 0
 
 
 def is_official_model(name: str, config: Mapping[str, Any]) -> bool:

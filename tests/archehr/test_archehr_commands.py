@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -104,6 +105,18 @@ def a_run(
     return means
 
 
+def test_submissions_are_answers_too_and_their_citations_are_no_words(told, tmp_path: Path) -> None:
+    of_2025 = [{"case_id": "1", "answer": "Fever, cough. |1,2|"}, {"case_id": "2", "answer": ""}]
+    with zipfile.ZipFile(tmp_path / "submission.zip", "w") as archive:
+        archive.writestr("submission.json", json.dumps(of_2025))
+    of_2026 = [{"case_id": "1", "prediction": "Fever."}, {"case_id": "2", "prediction": "Pain."}]
+    (tmp_path / "after.json").write_text(json.dumps(of_2026))
+    status, out, err = told("retention", "submission.zip", "after.json")
+    assert (status, err) == (0, "")
+    assert "2 answers, 1 of 2 lemmas kept" in out
+    assert "1 answer whose original has no word" in out
+
+
 @pytest.mark.parametrize(("part", "second"), [(False, "overall_relevance_score"), (True, "relevance_3_of_6")])
 def test_tau_of_the_two_kinds_of_relevance(told, tmp_path: Path, part: bool, second: str) -> None:
     means = a_run(tmp_path / "runs/archehr-qa/m1/together-abc1", 1, part=part)
@@ -117,8 +130,9 @@ def test_tau_of_the_two_kinds_of_relevance(told, tmp_path: Path, part: bool, sec
     assert found["second"] == second
     human, notes = ([mean for _, version, mean in means if version == one] for one in ("human", "notes"))
     assert found["tau"][0] == pytest.approx(kendalltau(human, notes).statistic)
-    asked = told("tau", "abc1", "--first", second, "--second", second, "--json", "-")[1]
-    assert json.loads(asked)["tau"][0] == 1.0
+    turned = ("--first", second, "--second", found["first"])
+    asked = told("tau", "abc", "runs/archehr-qa/m2/together-abd2", *turned, "--json", "-")[1]
+    assert json.loads(asked)["tau"][0] == pytest.approx(found["tau"][0])
 
 
 @pytest.mark.parametrize(
@@ -132,6 +146,11 @@ def test_tau_of_the_two_kinds_of_relevance(told, tmp_path: Path, part: bool, sec
         (("agreement", "k.json", "k.json", "--json", "k.json"), "--json k.json: is there already"),
         (("agreement", "k.json", "k.json", "--json", "no/k.json"), "cannot be written"),
         (("retention", "t.csv", "k.json"), "k.json: has no column 'text'"),
+        (("retention", "null.json", "t.csv"), "null.json, entry 1, case '1', answer: text is expected"),
+        (("retention", "list.json", "t.csv"), "list.json, entry 1, case '1', answer: text is expected"),
+        (("retention", "ids.json", "t.csv"), "ids.json: holds lists of sentence ids (2026), no texts"),
+        (("retention", "t.csv", "null.jsonl"), "null.jsonl, row 1, column 'text': text is expected"),
+        (("retention", "t.csv", "none.zip"), "none.zip: is no regular file"),
         (("retention", "twice.csv", "t.csv"), "twice.csv, row 2, column 'id': an id that another answer has"),
         (("retention", "blank.csv", "t.csv"), "an answer without an id"),
         (("tau", "zzz"), "runs: no run 'zzz'"),
@@ -139,7 +158,8 @@ def test_tau_of_the_two_kinds_of_relevance(told, tmp_path: Path, part: bool, sec
         (("tau", "aba", "abb"), "was made on other data"),
         (("tau", "aba", "aba"), "is named twice"),
         (("tau", "abc"), "is a run of archehr-2026-answers"),
-        (("tau", "aba", "--first", "bleu"), "two metrics are needed"),
+        (("tau", "aba", "--first", "bleu"), "go together"),
+        (("tau", "aba", "--first", "bleu", "--second", "bleu"), "bleu is named twice"),
         (("tau", "aba", "--first", "bleu", "--second", "blue"), "no metric of archehr-qa called 'blue'"),
         (("tau", "aba", "--first", "words", "--second", "bleu"), "no answer of these runs has both words and bleu"),
         (("tau", "unscored"), "is not scored yet"),
@@ -158,6 +178,10 @@ def test_what_cannot_be_used_is_one_line(
     (tmp_path / "t.csv").write_text("id,text\n1,secret words\n")
     (tmp_path / "twice.csv").write_text("id,text\n1,secret words\n1,more\n")
     (tmp_path / "blank.csv").write_text("id,text\n,secret words\n")
+    (tmp_path / "null.json").write_text('[{"case_id": "1", "answer": null}]')
+    (tmp_path / "list.json").write_text('[{"case_id": "1", "answer": ["secret"]}]')
+    (tmp_path / "ids.json").write_text('[{"case_id": "1", "prediction": ["secret"]}]')
+    (tmp_path / "null.jsonl").write_text('{"id": "1", "text": null}\n')
     for name, settings in (("aba", {}), ("abb", {"data": "e"}), ("abc", {"task": "archehr-2026-answers"})):
         a_run(tmp_path / f"runs/archehr-qa/m/together-{name}", 1, **settings)
     a_run(tmp_path / "spoilt", 1)

@@ -119,6 +119,32 @@ def test_entities_and_document_types_are_refused(tmp_path: Path, content: str) -
         ("<annotations/>", "no <case>"),
         (xml("<case><patient_narrative>a</patient_narrative></case>"), "case number 1: has no id"),
         (xml("<case id=' '/>"), "case number 1: has no id"),
+        (xml("<case id='\u200b'/>"), "case number 1: has no id"),
+        (xml("<case id=' a'/>"), "case number 1: there is white space around the id 'a'"),
+        (
+            "<annotations>\0</annotations>".encode("utf-32"),
+            "not UTF-8, and no other encoding is declared. Convert",
+        ),
+        ("<annotations>é</annotations>".encode("utf-32"), "iconv -f UTF-32 -t UTF-8"),
+        ("<annotations>é</annotations>".encode("utf-32-be"), "iconv -f UTF-32BE -t UTF-8"),
+        (
+            xml(xml_case(), f"<group>{xml_case('2')}</group>"),
+            "archehr-qa.xml: holds <group>, which would not be",
+        ),
+        (
+            xml(xml_case(), f"<Case id='2'>{SECRET}</Case>"),
+            "holds <Case>, which would not be read. Put only <case>",
+        ),
+        (xml(xml_case(), SECRET, xml_case("2")), "archehr-qa.xml: there is text after element 1 in it"),
+        (xml(xml_case(inside=xml_case("2"))), "case '1': holds another case"),
+        (
+            xml(xml_case(inside=f"{SECRET}<note_excerpt>a</note_excerpt>")),
+            "case '1': there is text before its elem",
+        ),
+        (
+            xml(xml_case(inside=f"<patient_question>{SECRET}<phrase>a</phrase></patient_question>")),
+            "patient_question: there is text before its elements",
+        ),
         (
             xml(xml_case("a"), xml_case("b"), xml_case("a")),
             "case 'a' (number 3): it is case number 1 already",
@@ -139,6 +165,7 @@ def test_what_is_broken_is_named_with_its_place(tmp_path: Path, content: str | b
         ),
         ('<sentence id="2">a</sentence><sentence>b</sentence>', "sentence number 2: has no id"),
         ('<sentence id="2">\n\n</sentence>', "sentence '2': has no text"),
+        ('<sentence id="2">\u200b\u200e</sentence>', "sentence '2': has no text"),
         (
             f'<sentence id="2">{SECRET} <b>b</b> c</sentence>',
             "sentence '2': there are elements inside its text",
@@ -150,6 +177,23 @@ def test_bad_sentences_are_named(tmp_path: Path, sentences: str, said: str) -> N
     inside = f"<note_excerpt_sentences>{sentences}</note_excerpt_sentences>"
     line = refused(tmp_path, xml(xml_case("7", inside=inside)))
     assert f"case '7', note_excerpt_sentences, {said}" in line
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (
+            f'<Sentence id="3">{SECRET}</Sentence>',
+            "holds <Sentence>, which would not be read. Put only <sentence>",
+        ),
+        (f"<x:{'long' * 20} xmlns:x='a'/>", "holds another element, which would not be read"),
+        (SECRET, "there is text after element 1 in it, which would not be read"),
+    ],
+)
+def test_what_would_be_lost_among_sentences_is_refused(tmp_path: Path, more: str, said: str) -> None:
+    for name in ("note_excerpt_sentences", "answer_sentences"):
+        inside = f'<{name}><sentence id="2">a</sentence>{more}</{name}>'
+        assert f"case '7', {name}: {said}" in refused(tmp_path, xml(xml_case("7", inside=inside)))
 
 
 def test_an_element_twice_is_refused(tmp_path: Path) -> None:

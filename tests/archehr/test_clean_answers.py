@@ -119,9 +119,17 @@ def test_long_answers_of_odd_signs_take_no_time() -> None:
         "[" * 10_000,
         "1 " * 10_000 + "x|",
         "a |1| " * 2_000,
+        "w |1-500|, " * 1_000,
+        "|1|\n" * 10_000,
+        "|" + "1-40," * 5_000 + "|",
         "(" * 5_000,
     ):
         parse_clean(answer, KNOWN)
+
+
+def test_what_nobody_sees_is_no_sentence() -> None:
+    assert lines("\u200b |1|\nA. |2|\n\u2060.\n") == [("", ("1",)), ("A.", ("2",))]
+    assert lines("\u200b") == []
 
 
 SENTENCES = st.builds(

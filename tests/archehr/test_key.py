@@ -123,6 +123,24 @@ def test_ranges_are_expanded_with_a_note(tmp_path: Path) -> None:
         ),
         ([key_entry(clinician_answer_sentences=[cited("2"), cited("3")])], "the same id stands twice"),
         (
+            [key_entry(clinician_answer_sentences=[{"id": "1", "text": "\u200b"}])],
+            "'1' of the answer: has no text",
+        ),
+        (
+            [key_entry(clinician_answer_sentences=[cited("2", "\ud800")])],
+            "entry 1, case '1', sentence number 1 of the answer, id: half of a surrogate pair",
+        ),
+        (
+            [key_entry(clinician_answer_sentences=[cited(["\ud800"])])],
+            "sentence '1' of the answer, citations: half of a surrogate pair",
+        ),
+        (
+            [{"case_id": "1", "answers": [{"sentence_id": "\ud800", "relevance": "essential"}]}],
+            "entry 1, case '1', answers, number 1, sentence_id: half of a surrogate pair",
+        ),
+        ([{"case_id": "\ud800"}], "entry 1, case_id: half of a surrogate pair"),
+        ([{"case_id": "1 "}], "entry 1, case_id: there is white space around the id '1'"),
+        (
             [key_entry(clinician_answer_sentences=[cited("2,9")])],
             "cites what is no sentence of the note: '9'",
         ),

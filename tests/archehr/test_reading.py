@@ -62,7 +62,7 @@ def test_an_xml_is_read_with_what_stands_beside_it(tmp_path: Path) -> None:
     assert [row.values["id"] for row in rows_of(folder)] == ["1"]
 
 
-@pytest.mark.parametrize("name", ["archehr-qa_key.json", "x.csv"])
+@pytest.mark.parametrize("name", ["my_key.json", "x.csv"])
 def test_other_files_are_left_to_others(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text("[]")
     assert read_folder(tmp_path / name) is None
@@ -98,6 +98,50 @@ def test_an_xml_beside_splits_is_refused(tmp_path: Path) -> None:
 def test_sub_folders_of_other_names_are_not_guessed_at(tmp_path: Path) -> None:
     write(tmp_path / "release-1.3", xml(xml_case("1")))
     assert f"--data {tmp_path / 'release-1.3'}" in refused(tmp_path)
+
+
+def test_a_sub_folder_of_another_name_beside_splits_is_not_passed_over(tmp_path: Path) -> None:
+    write(tmp_path / "test", xml(xml_case("1")))
+    write(tmp_path / "Dev", xml(xml_case("2")))
+    line = refused(tmp_path)
+    assert "its sub-folder Dev holds an archehr-qa.xml, and has the name of no split" in line
+    assert f"--data {tmp_path / 'test'}" in line
+
+
+@pytest.mark.parametrize("name", ["ArchEHR-QA.xml", "mine.XML"])
+def test_an_xml_of_another_name_is_named(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text(xml(xml_case("1")))
+    (tmp_path / "archehr-qa_key.json").write_text("[]")
+    line = refused(tmp_path)
+    assert f"there is no archehr-qa.xml here, but {name}. Name it: --data {tmp_path / name}" in line
+
+
+def test_a_key_without_its_xml_is_named(tmp_path: Path) -> None:
+    key = write(tmp_path, key=[key_entry("1")]) / "archehr-qa_key.json"
+    assert "there is no archehr-qa.xml here. Put it beside the key" in refused(tmp_path)
+    assert (
+        f"is read with its XML, and not alone. Name the folder that holds archehr-qa.xml too: --data {tmp_path}"
+        in (refused(key))
+    )
+
+
+def test_a_question_that_is_not_there_is_told(tmp_path: Path) -> None:
+    question = "<clinician_question>\nWhy?\n</clinician_question>"
+    narrative = (
+        "<patient_narrative>He fell.</patient_narrative><clinician_question>\u200b</clinician_question>"
+    )
+    rows = rows_of(write(tmp_path, xml(xml_case("a", inside=question), xml_case("b", inside=narrative))))
+    assert notes_of(rows) == [
+        "1 case ('a'): no patient_narrative, so the clinician's question alone asks",
+        "1 case ('b'): no clinician_question, so the patient's narrative alone asks",
+    ]
+
+
+def test_elements_of_other_names_are_told(tmp_path: Path) -> None:
+    inside = f"<patient_narative>{SECRET}</patient_narative><clinician_question>Why?</clinician_question>"
+    assert "1 case ('a'): <patient_narative> in it is none of the format, and is not read" in notes_of(
+        rows_of(write(tmp_path, xml(xml_case("a", inside=inside))))
+    )
 
 
 def test_the_mapping_says_setting_and_split(tmp_path: Path) -> None:

@@ -11,12 +11,14 @@ from given_answers import CASE, NOTE, PLAIN, RIGHT, SENTENCES, ScriptedModel, Wo
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pmbench import ConfigError, Options, Response, StrategyContext, open_embedder
+from pmbench import ConfigError, Options, Response, StrategyContext, Task, open_embedder
+from pmbench_tasks.archehr.answer_task import AnswersWithCitations
 from pmbench_tasks.archehr.answers import parse_official
 from pmbench_tasks.archehr.heuristic import fitting
 from pmbench_tasks.archehr.options import AnswerOptions
 from pmbench_tasks.archehr.similarity import LEAST_KEPT, kept
 from pmbench_tasks.archehr.strategies import ANSWER_STRATEGIES
+from pmbench_tasks.archehr.tasks_2026 import Alignment, Evidence
 
 WORDS = WordEmbedder("furosemide", "stop", "pneumonia", "ceftriaxone", "potassium", "walk")
 
@@ -82,10 +84,11 @@ def test_evidence_first_shows_only_similar_sentences_under_their_own_ids() -> No
     assert everything.data["shown"] == ["2", "3", "4", "5", "6", "x9"]
 
 
-@pytest.mark.parametrize("cutoff", [-1.1, 1.5])
-def test_a_cutoff_that_is_no_cosine_is_refused(cutoff: float) -> None:
-    with pytest.raises(ConfigError, match="-o cutoff"):
-        ANSWER_STRATEGIES["evidence-first"].estimate(CASE, AnswerOptions(cutoff=cutoff))
+@pytest.mark.parametrize("cutoff", ["-1.1", "1.5", "inf", "nan"])
+@pytest.mark.parametrize("task", [AnswersWithCitations, Evidence, Alignment])
+def test_a_cutoff_that_is_no_cosine_is_refused_by_the_option(task: type[Task], cutoff: str) -> None:
+    with pytest.raises(ConfigError, match=r"option cutoff of archehr-.*: it must be"):
+        task.parse_options({"cutoff": cutoff})
 
 
 @pytest.mark.parametrize("name", ANSWER_STRATEGIES)

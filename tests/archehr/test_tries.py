@@ -10,12 +10,14 @@ from typing import Any
 import pytest
 from given_answers import CASE, RIGHT, ScriptedModel
 
-from pmbench import Completion, ConfigError, RequestFailed, Response, StrategyContext
+from pmbench import Completion, ConfigError, RequestFailed, Response, StrategyContext, Task
 from pmbench.models.catalogue import open_model
 from pmbench.models.facade import tracking
 from pmbench.models.store import CompletionStore
+from pmbench_tasks.archehr.answer_task import AnswersWithCitations
 from pmbench_tasks.archehr.options import AnswerOptions
 from pmbench_tasks.archehr.strategies import ANSWER_STRATEGIES
+from pmbench_tasks.archehr.tasks_2026 import Alignment, Answers, Evidence, Questions
 
 
 class SharingModel(ScriptedModel):
@@ -82,12 +84,12 @@ def test_as_many_tries_as_asked_for(tries: int) -> None:
     assert ANSWER_STRATEGIES["together"].estimate(CASE, AnswerOptions(tries=tries)) == (1, tries)
 
 
-@pytest.mark.parametrize("tries", [0, -1, 101])
-def test_tries_out_of_bounds_are_refused_before_anything_is_asked(tries: int) -> None:
-    with pytest.raises(ConfigError, match="-o tries"):
-        ANSWER_STRATEGIES["together"].estimate(CASE, AnswerOptions(tries=tries))
-    with pytest.raises(ConfigError, match="-o tries"):
-        together(ScriptedModel(RIGHT), tries=tries)
+@pytest.mark.parametrize("tries", ["0", "-1", "101"])
+@pytest.mark.parametrize("task", [AnswersWithCitations, Questions, Evidence, Answers, Alignment])
+def test_tries_out_of_bounds_are_refused_by_the_option(task: type[Task], tries: str) -> None:
+    """Whether a strategy reads them or not, and where there is none: `pmbench score` has options too."""
+    with pytest.raises(ConfigError, match=r"option tries of archehr-.*: it must be from 1 to 100"):
+        task.parse_options({"tries": tries})
 
 
 def test_a_request_that_fails_fails_the_case() -> None:

@@ -73,8 +73,11 @@ def test_what_form_has_cost_is_said_and_nothing_stops(pmbench, tmp_path: Path) -
     done = score_demo(pmbench, "-r", str(DEMO / "submission-messy.json"), "--json", "out.json")
     assert done.returncode == 0, done.stderr
     assert "citations lost to their form in the official reading: " in done.stdout
-    assert "the official scorer reads no citation, and would stop there: d" in done.stdout
-    assert "over 75 words, what is beyond them not scored: 1 case: d4" in done.stdout
+    assert "the official scorer reads no citation, and would stop there: 'd" in done.stdout
+    assert (
+        "over 75 words, and what is beyond them not scored (citations there count officially): 1 case: 'd4'"
+        in done.stdout
+    )
     assert "not computed: bertscore, alignscore, medcon" in done.stdout
     found = json.loads((tmp_path / "out.json").read_text())
     assert found["findings"][0] in done.stdout

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib.util
+import json
 import random
 import socket
 from collections.abc import Iterator
@@ -232,3 +233,10 @@ def test_a_real_model_offline() -> None:
     assert [scored.f1 for scored in found] == pytest.approx(by_the_package(texts, folder, 6), abs=2e-6)
     assert [scored.cut for scored in found] == [False, False, True]
     assert found[0].f1 > found[1].f1 + 0.2
+
+
+@pytest.mark.parametrize("stated", [{}, {"n_layers": "six"}, {"num_hidden_layers": 0}])
+def test_a_configuration_without_layers_is_named_as_that(tmp_path: Path, stated: dict[str, Any]) -> None:
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "bert", **stated}))
+    with pytest.raises(ConfigError, match=r"its config\.json does not say how many layers it has"):
+        BertScorer(tmp_path)

@@ -48,7 +48,7 @@ class AnswerFirst:
 
         Raises:
             RequestFailed: the model could not answer one of the tries.
-            ConfigError: an option is out of its bounds.
+            ConfigError: the options are of another task.
         """
         tries = tries_of(context.options)
         check = plain_answer_check(inputs["sentences"])

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 from pmbench import Instance, Response, Row, Score
-from pmbench_tasks.archehr.base import Archehr, inputs_of, needed
+from pmbench_tasks.archehr.base import Archehr, inputs_of, needed, needed_questions
 from pmbench_tasks.archehr.cases import Case
 from pmbench_tasks.archehr.exporters import official_scores, submission
 from pmbench_tasks.archehr.findings import findings_of
@@ -35,8 +35,9 @@ class AnswersWithCitations(Archehr):
         """A case with its sentences; its key is for scoring.
 
         Raises:
-            DataError: the case has no note or no labels.
+            DataError: the case has no question, no note or no labels.
         """
+        needed_questions(case, row)
         needed(case, row, case.sentences, "note sentences")
         needed(case, row, case.relevance, "relevance labels, so no answer to it can be scored")
         return self.made(case, inputs_of(case))

@@ -51,12 +51,23 @@ def needed(case: Case, row: Row, there: object, what: str) -> None:
         )
 
 
+def needed_questions(case: Case, row: Row) -> None:
+    """Raises DataError where a case asks nothing. Where one of the two questions is absent, that is remarked on."""
+    if not (case.narrative or case.clinician_question):
+        raise DataError(
+            f"case {id_shown(case.id)} has neither a patient_narrative nor a clinician_question with text",
+            where=row.file,
+            remedy="Fill one in, and check how the elements are spelt",
+        )
+
+
 class Archehr(Task):
     """A task on the cases of ArchEHR-QA; subclasses say what of a case is asked for and how it is scored."""
 
     citation = CITATION
     dataset = DATASET
     _told: Sequence[str] = ()
+    _cases: Mapping[str, Case] = {}
 
     def read(self, path: Path) -> Iterable[Row] | None:
         """Read a folder with the official files, or the XML file itself.
@@ -72,17 +83,11 @@ class Archehr(Task):
         """Read a submission as the shared tasks take it, a zip of one too.
 
         Raises:
-            DataError: it is a submission, but broken.
+            DataError: it is no submission or a broken one, or holds what another of the tasks takes.
         """
-        from pmbench_tasks.archehr.submissions import read_submission
+        from pmbench_tasks.archehr.responses import responses_in
 
-        found = read_submission(path)
-        if found is None:
-            return None
-        return {
-            name: None if one.text is None and one.data is None else Response(one.text or "", one.data or {})
-            for name, one in found.items()
-        }
+        return responses_in(path, self.name, self._cases)
 
     def instances(self, rows: Iterable[Row]) -> Iterator[Instance]:
         """One instance for each case.
@@ -94,6 +99,7 @@ class Archehr(Task):
 
         rows = list(rows)
         self._told = notes_of(rows)
+        self._cases = {case.id: case for row in rows if isinstance(case := row.values["case"], Case)}
         for row in rows:
             case = row.values["case"]
             if not isinstance(case, Case):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from pmbench import id_shown
+from pmbench import id_shown, says_nothing
 
 RELEVANCE = ("essential", "supplementary", "not-relevant")
 """Labels of a note's sentences: must be in an answer, supports one, has nothing to do with the question."""
@@ -72,7 +72,7 @@ class Case:
     split: str = ""
 
 
-def shown_some(idents: list[str], most: int = 3) -> str:
+def shown_some(idents: Sequence[str], most: int = 3) -> str:
     """The first few of several ids: `'3', '7', '9', …`."""
     return ", ".join(map(id_shown, idents[:most])) + (", …" if len(idents) > most else "")
 
@@ -81,4 +81,4 @@ def id_text(value: object) -> str | None:
     """An id as text: text as it is, a whole number as its digits; None for anything else, and for blank text."""
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
-    return value if isinstance(value, str) and value.strip() else None
+    return value if isinstance(value, str) and not says_nothing(value) else None

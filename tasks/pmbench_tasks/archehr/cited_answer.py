@@ -45,7 +45,7 @@ class CitedAnswer:
 
         Raises:
             RequestFailed: the model could not answer one of the tries.
-            ConfigError: an option is out of its bounds.
+            ConfigError: the options are of another task.
         """
         tries, sentences, more = tries_of(context.options), inputs["sentences"], {}
         if self.evidence_first:

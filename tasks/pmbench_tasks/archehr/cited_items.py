@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 _WORD = r"(?:(?:sentences?|sents?|lines?|ids?|s|no)[ \t]*[.:#]?|\#)[ \t]*"
@@ -20,11 +20,11 @@ _WIDEST = 500
 
 @dataclass(frozen=True, slots=True)
 class Cited:
-    """What one mark cites.
+    """What one mark cites, or the marks of a sentence.
 
     Attributes:
-        found: ids of the note.
-        unknown: what is none, as it is written; of a range each number.
+        found: ids of the note, in the order written.
+        unknown: what is none, as it is written, each once; of a range each number.
         is_list: whether all of it looks like ids, and there is any.
         worded: whether an item bears a word such as `sentence`.
     """
@@ -34,11 +34,18 @@ class Cited:
     is_list: bool = False
     worded: bool = False
 
-    def __add__(self, other: Cited) -> Cited:
-        return Cited(self.found + other.found, self.unknown + other.unknown)
-
     def __bool__(self) -> bool:
         return bool(self.found or self.unknown)
+
+
+def together(marks: Iterable[Cited]) -> Cited:
+    """What several marks cite, in the order written."""
+    found: list[str] = []
+    unknown: dict[str, None] = {}
+    for one in marks:
+        found += one.found
+        unknown.update(dict.fromkeys(one.unknown))
+    return Cited(tuple(found), tuple(unknown))
 
 
 class Known:
@@ -58,13 +65,10 @@ class Known:
 
     def read(self, content: str) -> Cited:
         """What stands between the bars or brackets of a mark."""
-        total = Cited()
-        looks, worded = True, False
-        for item in content.split(","):
-            if item.strip():
-                one = self._item(item)
-                total, looks, worded = total + one, looks and one.is_list, worded or one.worded
-        return Cited(total.found, total.unknown, looks and bool(total), worded)
+        read = [self._item(item) for item in content.split(",") if item.strip()]
+        total = together(read)
+        is_list = bool(total) and all(one.is_list for one in read)
+        return Cited(total.found, total.unknown, is_list, any(one.worded for one in read))
 
     def _item(self, item: str) -> Cited:
         """One item: an id as it is, a number, a range, or several of these parted otherwise than by commas."""
@@ -88,9 +92,10 @@ class Known:
         if len(pieces) < 2:
             return Cited((), (item.strip(),))
         read = [self._item(piece) for piece in pieces]
+        total = together(read)
         return Cited(
-            tuple(name for one in read for name in one.found),
-            tuple(name for one in read for name in one.unknown),
+            total.found,
+            total.unknown,
             all(one.is_list for one in read),
             any(one.worded for one in read),
         )

@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator
 
+from pmbench import says_nothing
 from pmbench_tasks.archehr.answers import ENDS, MOST_WORDS, Line, ParsedAnswer, assembled, ended, words_of
-from pmbench_tasks.archehr.cited_items import Cited, Known
+from pmbench_tasks.archehr.cited_items import Cited, Known, together
 from pmbench_tasks.archehr.marks import NO_TEXT, pieces
 
 _FENCE = re.compile(r"^(?:```|~~~)[ \t]*(?:(?:answer|text|txt|plaintext|markdown|md)\b[.:]?|[A-Za-z]*$)?")
@@ -43,16 +44,19 @@ def parse_clean(answer: str, known: Collection[str], most_words: int = MOST_WORD
         most_words: where it is cut.
     """
     ids = Known(known)
-    lines: list[Line] = []
-    unknown: dict[str, None] = {}
+    texts: list[str] = []
+    cites: list[list[Cited]] = []
     for raw in answer.strip().split("\n"):
         for text, cited in _sentences(_plain(raw), ids):
-            unknown.update(dict.fromkeys(cited.unknown))
-            if not text and lines:
-                lines[-1] = Line(lines[-1].text, (*lines[-1].citations, *cited.found))
-            elif text or cited.found:
-                lines.append(Line(text, cited.found))
-    return assembled(lines, list(_within(lines, most_words)), most_words, tuple(unknown))
+            if not text and texts:
+                cites[-1].append(cited)
+            elif text or cited:
+                texts.append(text)
+                cites.append([cited])
+    merged = [together(marks) for marks in cites]
+    lines = [Line(text, one.found) for text, one in zip(texts, merged, strict=True) if text or one.found]
+    unknown = together(merged).unknown
+    return assembled(lines, list(_within(lines, most_words)), most_words, unknown)
 
 
 def _within(lines: list[Line], most_words: int) -> Iterator[tuple[str, ...]]:
@@ -78,18 +82,20 @@ def _sentences(line: str, known: Known) -> Iterator[tuple[str, Cited]]:
     parts = list(pieces(line, known))
     if _HEADING.search(line) and not any(cited for _, cited in parts):
         return
-    text, cites, begun = "", Cited(), False
+    text, begun = "", False
+    cites: list[Cited] = []
     for before, cited in parts:
         ending = _ENDING.match(before) if begun else None
         if ending:
             text = text.rstrip() + ("" if text.rstrip()[-1:] in ENDS else ending[0].strip())
             before = before[ending.end() :]
         if ending or (begun and not _goes_on(text, before, cited)):
-            yield _tidy(text), cites
-            text, cites = "", Cited()
-        text, cites, begun = _joined(text, before), cites + (cited or Cited()), True
+            yield _tidy(text), together(cites)
+            text, cites = "", []
+        text, begun = _joined(text, before), True
+        cites += [cited] if cited else []
     if text.strip() or cites:
-        yield _tidy(text), cites
+        yield _tidy(text), together(cites)
 
 
 def _goes_on(text: str, before: str, cited: Cited | None) -> bool:
@@ -113,6 +119,6 @@ def _tidy(text: str) -> str:
     """A sentence without bold and labels, ended as the official scorer ends it."""
     text = _EMPTIED.sub("", text.replace("**", "").replace("__", "")).strip().strip("`").strip()
     text = _LABEL.sub("", text)
-    if _SOURCES.match(text) or NO_TEXT.match(text):
+    if _SOURCES.match(text) or NO_TEXT.match(text) or says_nothing(text.rstrip(".!?")):
         return ""
     return ended(text)

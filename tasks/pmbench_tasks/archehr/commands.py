@@ -86,8 +86,9 @@ def _agreement(found: Agreement) -> Iterator[str]:
 def retention_command(original: Path, edited: Path, resamples: int, seed: int, json_file: str | None) -> None:
     """How much of the answers in ORIGINAL their editor kept in EDITED.
 
-    Both are tables (.csv, .tsv, .jsonl, .json) with the columns `id` and `text`; an official key or submission will
-    do. Counted are word lemmas without stop words and punctuation; a lemma that stands there twice is kept twice.
+    Both are tables (.csv, .tsv, .jsonl, .json) with the columns `id` and `text`; an official key will do, and so
+    will a submission whose entries are texts, a zip too. Counted are word lemmas without stop words and punctuation;
+    a lemma that stands there twice is kept twice.
     """
     from pmbench_tasks.archehr.annotation_files import read_answers
     from pmbench_tasks.archehr.retention import retention
@@ -186,9 +187,18 @@ def _pair(scores: Sequence[RunScores], first: str | None, second: str | None) ->
         for name in (first, second):
             if name not in by_name:
                 raise UnknownName(f"metric of {TASK}", name, by_name)
+        if first == second:
+            raise ConfigError(
+                f"{first} is named twice, and goes with itself",
+                where="--second",
+                remedy="Name another metric",
+            )
         return by_name[first], by_name[second]
     if first or second:
-        raise ConfigError("two metrics are needed", remedy="Give --first and --second, or neither")
+        raise ConfigError(
+            "--first and --second go together: each has a metric of its own only where neither is given",
+            remedy="Give both, or neither",
+        )
     pairs = [("overall_relevance_human", "overall_relevance_score")]
     pairs += [(f"relevance_{part}_human", f"relevance_{part}") for part, _ in parts(3, 6)]
     for human, notes in pairs:

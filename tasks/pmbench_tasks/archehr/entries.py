@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from pmbench import DataError, id_shown
+from pmbench import DataError, id_shown, says_nothing
 from pmbench_tasks.archehr.cases import id_text
 
 _REASONS = (
@@ -24,6 +24,14 @@ _REASONS = (
     "Unterminated string",
 )
 """What the json module says, without the character that it may quote from the file."""
+
+
+_MARKS = (
+    (codecs.BOM_UTF32_LE, "UTF-32"),  # before UTF-16, whose mark it begins with
+    (codecs.BOM_UTF32_BE, "UTF-32"),
+    (codecs.BOM_UTF16_LE, "UTF-16"),
+    (codecs.BOM_UTF16_BE, "UTF-16"),
+)
 
 
 def read_bytes(path: Path) -> bytes:
@@ -53,9 +61,7 @@ def json_value(data: bytes, where: str) -> Any:
         text = data.removeprefix(codecs.BOM_UTF8).decode()
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise DataError(
-            "not UTF-8", where=f"{where}, line {line}", remedy="Convert it: iconv -f WINDOWS-1252 -t UTF-8"
-        ) from None
+        raise DataError("not UTF-8", where=f"{where}, line {line}", remedy=to_utf8(data)) from None
     try:
         return json.loads(text, object_pairs_hook=_object, parse_constant=_refuse)
     except json.JSONDecodeError as error:
@@ -71,6 +77,15 @@ def json_value(data: bytes, where: str) -> Any:
         raise DataError(what, where=where, remedy="Mend the file") from None
 
 
+def to_utf8(data: bytes) -> str:
+    """What to do about a text that is not UTF-8; what it is instead is told by how it begins."""
+    found = next((name for mark, name in _MARKS if data.startswith(mark)), "")
+    if not found and 0 in data[:4]:  # no mark: where the zeros are beside the first letter, which is ASCII
+        wide, order = 32 if data[:4].count(0) == 3 else 16, "LE" if data[0] else "BE"
+        found = f"UTF-{wide}{order}"
+    return f"Convert it: iconv -f {found or 'WINDOWS-1252'} -t UTF-8"
+
+
 def entries(value: Any, where: str, kind: str) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
     """The entries of a list by case: id, place for a message (`FILE, entry 3, case '7'`) and object.
 
@@ -80,7 +95,8 @@ def entries(value: Any, where: str, kind: str) -> Iterator[tuple[str, str, Mappi
         kind: what the file is (`the key`), for messages.
 
     Raises:
-        DataError: no list, an item that is no object or has no `case_id`, or a case twice.
+        DataError: no list, an item that is no object or has no `case_id`, a `case_id` that cannot be one, or a
+            case twice.
     """
     if not isinstance(value, list):
         raise DataError(
@@ -94,6 +110,7 @@ def entries(value: Any, where: str, kind: str) -> Iterator[tuple[str, str, Mappi
         ident = id_text(entry.get("case_id"))
         if ident is None:
             raise DataError("has no case_id", where=place, remedy="Write the case's id as text")
+        check_case_id(ident, f"{place}, case_id")
         if ident in seen:
             raise DataError(
                 f"case {id_shown(ident)} is entry {seen[ident]} already", where=place, remedy="Leave one out"
@@ -102,14 +119,24 @@ def entries(value: Any, where: str, kind: str) -> Iterator[tuple[str, str, Mappi
         yield ident, f"{place}, case {id_shown(ident)}", entry
 
 
+def check_case_id(ident: str, place: str) -> None:
+    """Raises DataError where the id of a case is no text, or has white space around it, which nobody sees."""
+    checked_text(ident, place)
+    if ident != ident.strip():
+        raise DataError(
+            f"there is white space around the id {id_shown(ident.strip())}", where=place, remedy="Remove it"
+        )
+
+
 def text_of(entry: Mapping[str, Any], name: str, place: str) -> str:
-    """The text under a name, without white space around it; `""` where it is absent or null.
+    """The text under a name, without white space around it; `""` where it is absent, null or says nothing.
 
     Raises:
         DataError: it is no text, or half a character.
     """
     value = entry.get(name)
-    return "" if value is None else checked_text(value, f"{place}, {name}").strip()
+    text = "" if value is None else checked_text(value, f"{place}, {name}").strip()
+    return "" if says_nothing(text) else text
 
 
 def checked_text(value: object, place: str) -> str:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pmbench import DataError, id_shown
+from pmbench import DataError, id_shown, says_nothing
 from pmbench_tasks.archehr.cases import RELEVANCE, AnswerSentence, Case, id_text, shown_some
 from pmbench_tasks.archehr.entries import checked_text, entries, json_value, read_bytes, text_of
 from pmbench_tasks.archehr.key_citations import has_range, official_2026_characters, parse_citations
@@ -89,6 +89,7 @@ def _relevance(values: Mapping[str, Any], case: Case, place: str) -> dict[str, s
                 where=f"{place}, answers, number {number}",
                 remedy="Write the id as text",
             )
+        checked_text(ident, f"{place}, answers, number {number}, sentence_id")
         its = f"{place}, sentence {id_shown(ident)}"
         if ident in found:
             raise DataError("has a label already", where=its, remedy="Leave one of them out")
@@ -126,11 +127,12 @@ def _answer_sentences(
             raise DataError(
                 "has no id", where=f"{place}, sentence number {number} of the answer", remedy="Give it an id"
             )
+        checked_text(ident, f"{place}, sentence number {number} of the answer, id")
         its = f"{place}, sentence {id_shown(ident)} of the answer"
         if ident in found:
             raise DataError("the same id stands twice", where=its, remedy="Make the ids of an answer unique")
         text = checked_text(sentence.get("text"), f"{its}, text").strip()
-        if not text:
+        if says_nothing(text):
             raise DataError("has no text", where=its, remedy="Fill it in or leave the sentence out")
         cited, ranged = _citations(sentence, known, its)
         ranges = ranges or ranged
@@ -151,6 +153,8 @@ def _citations(
             where=f"{place}, citations",
             remedy='Write "2,5" or ["2", "5"]',
         ) from None
+    for ident in cited:
+        checked_text(ident, f"{place}, citations")
     if known and (unknown := [ident for ident in cited if ident not in known]):
         raise DataError(
             f"cites what is no sentence of the note: {shown_some(unknown)}", where=place, remedy=SAME_RELEASE

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
+import msgspec
+
 from pmbench import ConfigError, Options
 
 TRIES = 5
 """How often a prompt is put at most (the paper's section Evaluation framework, Fig. 3)."""
 
-MOST_TRIES = 100
+Tries = Annotated[int, msgspec.Meta(ge=1, le=100)]
+"""How often a prompt may be put."""
 
 CUTOFF = 0.36
 """Least cosine of a note sentence to the questions; how it was chosen is in benchmarks/archehr_cutoff.py."""
 
 LINK_CUTOFF = 0.60
 """Least cosine of a note sentence to a sentence of the answer; chosen in the same way."""
+
+
+Cosine = Annotated[float, msgspec.Meta(ge=-1, le=1)]
+"""A cut-off of cosines."""
 
 
 class TextOptions(Options, frozen=True):
@@ -23,7 +32,7 @@ class TextOptions(Options, frozen=True):
         tries: how often a prompt is put at most; 1: the first answer stands, whatever is wrong with it.
     """
 
-    tries: int = TRIES
+    tries: Tries = TRIES
 
 
 class AnswerOptions(TextOptions, frozen=True):
@@ -34,7 +43,7 @@ class AnswerOptions(TextOptions, frozen=True):
             the embedded embedder: another one has another scale.
     """
 
-    cutoff: float = CUTOFF
+    cutoff: Cosine = CUTOFF
 
 
 class EvidenceOptions(TextOptions, frozen=True):
@@ -44,7 +53,7 @@ class EvidenceOptions(TextOptions, frozen=True):
         cutoff: as of `AnswerOptions`, for `similarity`.
     """
 
-    cutoff: float = CUTOFF
+    cutoff: Cosine = CUTOFF
 
 
 class AlignmentOptions(TextOptions, frozen=True):
@@ -54,19 +63,17 @@ class AlignmentOptions(TextOptions, frozen=True):
         cutoff: least cosine, from -1 to 1, of a note sentence to a sentence of the answer, for `similarity`.
     """
 
-    cutoff: float = LINK_CUTOFF
+    cutoff: Cosine = LINK_CUTOFF
 
 
 def tries_of(options: Options) -> int:
     """How often a prompt is put at most.
 
     Raises:
-        ConfigError: it is not from 1 to 100, or the options are of another task.
+        ConfigError: the options are of another task.
     """
     if not isinstance(options, TextOptions):
         raise ConfigError("this strategy is for the ArchEHR-QA tasks")
-    if not 1 <= options.tries <= MOST_TRIES:
-        raise ConfigError(f"it must be from 1 to {MOST_TRIES}", where="-o tries")
     return options.tries
 
 
@@ -74,10 +81,8 @@ def cutoff_of(options: Options) -> float:
     """The least cosine of a note sentence that is kept.
 
     Raises:
-        ConfigError: it is not from -1 to 1, or the options are of another task.
+        ConfigError: the options are of another task.
     """
     if not isinstance(options, AnswerOptions | EvidenceOptions | AlignmentOptions):
         raise ConfigError("this strategy is for the ArchEHR-QA tasks that find note sentences")
-    if not -1.0 <= options.cutoff <= 1.0:
-        raise ConfigError("it must be from -1 to 1, as cosines are", where="-o cutoff")
     return options.cutoff

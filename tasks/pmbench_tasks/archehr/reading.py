@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,6 +16,8 @@ XML, KEY, MAPPING = "archehr-qa.xml", "archehr-qa_key.json", "archehr-qa_mapping
 
 _RANGES = "citations of the key that are written as ranges were expanded"
 _NO_SENTENCES = "the XML has a note excerpt, but not its sentences"
+_NO_NARRATIVE = "no patient_narrative, so the clinician's question alone asks"
+_NO_QUESTION = "no clinician_question, so the patient's narrative alone asks"
 _NO_SETTING = "not in the mapping file, so of no known setting"
 
 
@@ -36,6 +38,7 @@ def read_folder(path: Path) -> list[Row] | None:
         DataError: the files are broken or do not belong together; the message names file, case and element.
     """
     if not path.is_dir():
+        _check_no_key(path)
         return _rows(path) if path.suffix.lower() == ".xml" and _is_file(path) else None
     parts = {name: path / name / XML for name in SPLITS if _is_file(path / name / XML)}
     if _is_file(path / XML):
@@ -46,10 +49,9 @@ def read_folder(path: Path) -> list[Row] | None:
                 remedy=f"Name one: --data {path / XML}, or --data {path / next(iter(parts))}",
             )
         return _rows(path / XML)
+    _check_no_other(path, parts)
     rows = [row for name, file in parts.items() for row in _rows(file, SPLITS[name])]
     _check_unique(rows)
-    if not rows:
-        _check_no_other(path)
     return rows or None
 
 
@@ -98,6 +100,11 @@ def _row(
     case = replace(case, setting=mapped.setting, split=mapped.split or split)
     if one.excerpt and not case.sentences:
         notes += (_NO_SENTENCES,)
+    if case.clinician_question and not case.narrative:
+        notes += (_NO_NARRATIVE,)
+    if case.narrative and not case.clinician_question:
+        notes += (_NO_QUESTION,)
+    notes += tuple(f"{name} in it is none of the format, and is not read" for name in one.unread)
     if mapping is not None and case.id not in mapping:
         notes += (_NO_SETTING,)
     values = {"id": case.id, "split": case.split, "case": case, "notes": notes}
@@ -125,15 +132,47 @@ def _check_unique(rows: Iterable[Row]) -> None:
         first[ident] = row
 
 
-def _check_no_other(path: Path) -> None:
-    """Raises DataError where a sub-folder of another name holds an XML: nobody could know which split it is."""
-    for entry in sorted(path.iterdir()):
-        if entry.is_dir() and _is_file(entry / XML):
-            raise DataError(
-                f"holds no {XML}, but a sub-folder does",
-                where=str(path),
-                remedy=f"Name it: --data {entry}; or call the sub-folders dev, test and test-2026",
-            )
+def _check_no_other(path: Path, parts: Collection[str]) -> None:
+    """Raises DataError where something under another name looks like the data: it would go unread without a word.
+
+    Args:
+        path: a folder without the official XML.
+        parts: its sub-folders that are read.
+    """
+    entries = sorted(path.iterdir())
+    others = [one for one in entries if one.name not in parts and one.is_dir() and _is_file(one / XML)]
+    if others and parts:
+        raise DataError(
+            f"its sub-folder {others[0].name} holds an {XML}, and has the name of no split",
+            where=str(path),
+            remedy=f"Call it dev, test or test-2026, or move it away; or name one: --data {path / min(parts)}",
+        )
+    if others:
+        raise DataError(
+            f"holds no {XML}, but a sub-folder does",
+            where=str(path),
+            remedy=f"Name it: --data {others[0]}; or call the sub-folders dev, test and test-2026",
+        )
+    if parts:
+        return
+    files = [one for one in entries if one.suffix.lower() == ".xml" and _is_file(one)]
+    if files:
+        raise DataError(
+            f"there is no {XML} here, but {files[0].name}",
+            where=str(path),
+            remedy=f"Name it: --data {files[0]}",
+        )
+    if any(one.name in (KEY, MAPPING) for one in entries):
+        raise DataError(f"there is no {XML} here", where=str(path), remedy="Put it beside the key")
+
+
+def _check_no_key(path: Path) -> None:
+    if path.name in (KEY, MAPPING):
+        raise DataError(
+            "is read with its XML, and not alone",
+            where=str(path),
+            remedy=f"Name the folder that holds {XML} too: --data {path.parent}",
+        )
 
 
 def _is_file(path: Path) -> bool:

@@ -5,9 +5,21 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
-from pmbench import ConfigError, JudgeParts, JudgeRole, Options, PathOption, bleu, rouge, sari
+import msgspec
+
+from pmbench import (
+    ConfigError,
+    JudgeParts,
+    JudgeRole,
+    Options,
+    PathOption,
+    bleu,
+    rouge,
+    sari,
+    says_nothing,
+)
 
 if TYPE_CHECKING:
     from pmbench import AlignScorer, BertScorer, Medcon
@@ -37,7 +49,7 @@ class RelevanceOptions(Options, frozen=True):
     """
 
     bertscore: PathOption = ""
-    layer: int = OFFICIAL_LAYER
+    layer: Annotated[int, msgspec.Meta(ge=1)] = OFFICIAL_LAYER
     alignscore: PathOption = ""
     backbone: PathOption = ""
     medcon: PathOption = ""
@@ -60,11 +72,18 @@ class Compared:
     rewritten: str | None = None
 
 
+class Supported(NamedTuple):
+    """How far each of several claims follows from a text, and how many inputs of the encoder were cut."""
+
+    shares: list[float]
+    cut: int
+
+
 class Relevance:
     """The components of relevance for one answer at a time; what is neural is computed in batches.
 
     Raises:
-        ConfigError: a model was named as judge: relevance is computed, not judged.
+        ConfigError: a model was named as judge: relevance is computed, not judged; or an option has no effect.
         UserError: something that an option names is not there, or a package for it is not.
     """
 
@@ -85,6 +104,7 @@ class Relevance:
     def _open(self, settings: RelevanceOptions) -> None:
         import pmbench
 
+        _check_effects(settings)
         if settings.bertscore:
             self._bert = pmbench.BertScorer(settings.bertscore, layer=settings.layer)
         if settings.alignscore:
@@ -116,9 +136,14 @@ class Relevance:
         """Each component as a share, SARI too; ROUGE with all its kinds.
 
         Args:
-            pair: the answer and its reference. An answer without a word has 0 in everything but SARI, which has a
-                value by its own formula.
+            pair: the answer and its reference. An answer that says nothing has 0 in everything but SARI, which has
+                a value by its own formula.
+
+        Returns:
+            The components; of those with an encoder also how many inputs it cut (`bertscore_cut`, a pair, and
+            `alignscore_cut`).
         """
+        empty = says_nothing(pair.prediction)
         found = {
             "bleu": bleu(pair.prediction, pair.reference),
             **rouge(pair.prediction, pair.reference),
@@ -128,20 +153,41 @@ class Relevance:
         }
         if self._bert is not None:
             name = "bertscore" if self._bert.official else "bertscore_other"
-            found[name] = await self._bert.one(pair.prediction, pair.reference) if pair.prediction else 0.0
+            scored = None if empty else await self._bert.one_scored(pair.prediction, pair.reference)
+            found |= {
+                name: scored.f1 if scored else 0.0,
+                "bertscore_cut": float(scored is not None and scored.cut),
+            }
         if self._align is not None:
-            found["alignscore"] = (
-                await self._align.one(pair.reference, pair.prediction) if pair.prediction else 0.0
-            )
+            aligned = None if empty else await self._align.one_by_sentences(pair.reference, pair.prediction)
+            found |= {
+                "alignscore": aligned.mean if aligned else 0.0,
+                "alignscore_cut": float(aligned.cut if aligned else 0),
+            }
         if self._medcon is not None:
             found["medcon"] = await asyncio.to_thread(self._medcon.score, pair.prediction, pair.reference)
         return found
 
-    async def supported(self, context: str, claims: list[str]) -> list[float] | None:
+    async def supported(self, context: str, claims: list[str]) -> Supported | None:
         """How far each claim follows from a text, by AlignScore; None where it is not computed."""
-        if self._align is None or not context:
+        if self._align is None or says_nothing(context):
             return None
-        return list(await asyncio.gather(*(self._align.one(context, claim) for claim in claims)))
+        found = await asyncio.gather(*(self._align.one_by_sentences(context, claim) for claim in claims))
+        return Supported([one.mean for one in found], sum(one.cut for one in found))
+
+
+def _check_effects(settings: RelevanceOptions) -> None:
+    """Raises ConfigError for an option without the one that it is about: it would part results that are alike."""
+    for name, given, about in (
+        ("layer", settings.layer != OFFICIAL_LAYER, "bertscore"),
+        ("backbone", bool(settings.backbone), "alignscore"),
+    ):
+        if given and not getattr(settings, about):
+            raise ConfigError(
+                f"{name} has no effect without {about}",
+                where="--judge relevance",
+                remedy=f"Give {about}=… too, or leave {name} out",
+            )
 
 
 def part_name(components: tuple[str, ...], of: int = len(COMPONENTS)) -> str:

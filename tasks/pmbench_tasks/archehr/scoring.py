@@ -95,28 +95,26 @@ def part_of(
 async def _asked(case: Case, answer: ParsedAnswer, relevance: Relevance) -> dict[str, float]:
     """What clinicians ask: is every sentence grounded, are citations used, can a patient read it."""
     lines = [line for line in answer.lines if line.text]
-    texts = {one.id: one.text for one in case.sentences}
-    cited = [(line, texts[name]) for line in lines for name in line.citations if name in texts]
+    telling = {one.id: _telling(one.text) for one in case.sentences}
+    said = [(_telling(line.text), dict.fromkeys(line.citations)) for line in lines]
+    unused = [words.isdisjoint(telling[name]) for words, names in said for name in names if name in telling]
     found = {
         "sentences": float(len(lines)),
         "uncited_sentences": float(sum(not line.citations for line in lines)),
-        "citations": float(len(cited)),
-        "unused_citations": float(sum(not _share_words(line.text, text) for line, text in cited)),
+        "citations": float(len(unused)),
+        "unused_citations": float(sum(unused)),
     }
     if (grade := flesch_kincaid_grade(answer.text)) is not None:
         found["grade"] = grade
     supported = await relevance.supported(note_text(case), [line.text for line in lines])
     if supported is not None:
-        found["unsupported_sentences"] = float(sum(value < SUPPORTED for value in supported))
+        found["unsupported_sentences"] = float(sum(value < SUPPORTED for value in supported.shares))
+        found["unsupported_cut"] = float(supported.cut)
     return found
 
 
-def _share_words(one: str, other: str) -> bool:
-    """Whether two sentences have a word of four letters or a number in common, letter case aside."""
-    return bool(_telling(one) & _telling(other))
-
-
 def _telling(text: str) -> set[str]:
+    """Words of four letters and numbers, letter case aside."""
     words = (word.lower() for word in _WORD.findall(text))
     return {word for word in words if len(word) >= _SHORTEST or any(sign.isdigit() for sign in word)}
 

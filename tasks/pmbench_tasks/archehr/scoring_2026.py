@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pmbench import Response, Score, Unscored, flesch_kincaid_grade
+from pmbench import Response, Score, Unscored, flesch_kincaid_grade, says_nothing
 from pmbench_tasks.archehr.alignment import alignment_counts
 from pmbench_tasks.archehr.answers import MOST_WORDS
 from pmbench_tasks.archehr.cases import Case
@@ -40,15 +40,15 @@ def score_evidence(case: Case, response: Response) -> Score:
     """Counts of the sentences that were named.
 
     Raises:
-        Unscored: `no-list`: the response names none; `unknown-id`: it names what is no sentence of the note, where
-            the official scorer stops.
+        Unscored: `no-list`: the response names none; `no-such-sentence`: it names what is no sentence of the note,
+            where the official scorer stops.
     """
     named = _ids(response.data.get("evidence"))
     if named is None:
         raise Unscored("no-list", "the response holds no list of sentence ids")
     known = {one.id for one in case.sentences}
     if not set(named) <= known:
-        raise Unscored("unknown-id", "the response names what is no sentence of the note")
+        raise Unscored("no-such-sentence", "the response names what is no sentence of the note")
     stats: dict[str, float] = {}
     for name, counts in counts_2026(case.relevance, named).items():
         stats |= {
@@ -63,8 +63,8 @@ def score_alignment(case: Case, response: Response) -> Score:
     """Counts of links between answer and note.
 
     Raises:
-        Unscored: `no-links`: the response holds none; `unknown-id`: it links what is not there, where the official
-            scorer stops.
+        Unscored: `no-links`: the response holds none; `no-such-sentence`: it links what is not there, where
+            the official scorer stops.
     """
     given = response.data.get("links")
     read = {name: _ids(ids) for name, ids in given.items()} if isinstance(given, Mapping) else {"": None}
@@ -73,7 +73,7 @@ def score_alignment(case: Case, response: Response) -> Score:
         raise Unscored("no-links", "the response holds no links from answer to note")
     answers, notes = {one.id for one in case.answer_sentences}, {one.id for one in case.sentences}
     if not set(links) <= answers or not {name for ids in links.values() for name in ids} <= notes:
-        raise Unscored("unknown-id", "the response links a sentence that is not there")
+        raise Unscored("no-such-sentence", "the response links a sentence that is not there")
     stats: dict[str, float] = {}
     for prefix, found in alignment_counts(case.answer_sentences, links).items():
         stats |= _plain(prefix, found)
@@ -93,5 +93,9 @@ def _ids(value: Any) -> list[str] | None:
 def _cut(text: str, most: int) -> tuple[str, dict[str, float]]:
     """The first words, parted by single spaces, and how many there were (the official scorers of 2026)."""
     words = text.split()
-    stats = {"words": float(len(words)), "cut": float(len(words) > most), "said_nothing": float(not words)}
+    stats = {
+        "words": float(len(words)),
+        "cut": float(len(words) > most),
+        "said_nothing": float(says_nothing(text)),
+    }
     return " ".join(words[:most]), stats

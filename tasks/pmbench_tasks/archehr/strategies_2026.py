@@ -57,7 +57,7 @@ class Asked:
 
         Raises:
             RequestFailed: the model could not answer one of the tries.
-            ConfigError: an option is out of its bounds.
+            ConfigError: the options are of another task.
         """
         check = self.check(inputs.get("sentences", ()))
         tries = tries_of(context.options)
@@ -74,7 +74,7 @@ class AskedEvidence(Asked):
 
         Raises:
             RequestFailed: the model could not answer one of the tries.
-            ConfigError: an option is out of its bounds.
+            ConfigError: the options are of another task.
         """
         told = await super().__call__(inputs, model, context)
         read = read_ids(told.text, [sentence["id"] for sentence in inputs["sentences"]])
@@ -100,7 +100,7 @@ class SimilarEvidence:
         """`evidence`: ids in document order.
 
         Raises:
-            ConfigError: an option is out of its bounds, or the run has no embedder.
+            ConfigError: the options are of another task, or the run has no embedder.
         """
         ids = await filtered(inputs, context, cutoff_of(context.options))
         return Response(text=", ".join(ids), data=data_of((), evidence=ids, dropped=[]))
@@ -128,7 +128,7 @@ class AskedLinks:
 
         Raises:
             RequestFailed: the model could not answer one of the tries.
-            ConfigError: an option is out of its bounds.
+            ConfigError: the options are of another task.
         """
         tries, given = tries_of(context.options), inputs["answer_sentences"]
         if not given:
@@ -163,7 +163,7 @@ class SimilarLinks:
         """`links`: of each sentence of the answer the ids of the note in document order.
 
         Raises:
-            ConfigError: an option is out of its bounds, or the run has no embedder.
+            ConfigError: the options are of another task, or the run has no embedder.
         """
         cutoff, embedder = cutoff_of(context.options), embedder_of(context)
         given, sentences = inputs["answer_sentences"], candidates(inputs["sentences"])

@@ -14,13 +14,16 @@ from pmbench_tasks.archehr.zipped import NAME, read_zipped
 Kind = Literal["answer", "text", "evidence", "links", "none"]
 """What an entry holds: an answer of 2025; a text, ids or alignments of 2026; `none`: an empty list of either."""
 
-_HELD: Mapping[Kind, str] = {
+HELD: Mapping[Kind, str] = {
     "answer": "answers (2025)",
     "text": "texts (2026)",
     "evidence": "lists of sentence ids (2026)",
     "links": "lists of alignments (2026)",
     "none": "empty lists (2026)",
 }
+"""What a file whose entries are of a kind holds, for messages."""
+
+_ENTRY = '{"case_id": "1", "answer": "…"}'
 _SHAPES = '"answer": "…", or "prediction": "…", ["1", …] or [{"answer_id": "1", "evidence_id": ["2", …]}, …]'
 
 
@@ -59,11 +62,11 @@ def read_submission(path: Path) -> Submission | None:
     not looked at here.
 
     Returns:
-        None where it is no such file: another ending, or JSON that is no list with a `case_id`.
+        None where the file has another ending, or there is none.
 
     Raises:
-        DataError: broken, a case twice, an entry without case, answer or prediction, or of a type or kind that
-            differs; an archive that is not to be trusted.
+        DataError: no such list, broken, a case twice, an entry without case, answer or prediction, or of a type or
+            kind that differs; an archive that is not to be trusted.
     """
     ending = path.suffix.lower()
     if ending not in (".json", ".zip") or not path.is_file():
@@ -96,13 +99,18 @@ def submission_2026(predictions: Mapping[str, Any]) -> str:
     return _written({"case_id": ident, "prediction": value} for ident, value in made.items())
 
 
-def _from_json(path: Path) -> Submission | None:
+def _from_json(path: Path) -> Submission:
     data, where = read_bytes(path), str(path)
-    if not data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"[") or b'"case_id"' not in data:
-        return None
+    if not data.strip():
+        raise DataError("the file is empty", where=where, remedy=f"Write [{_ENTRY}, …]")
     value = json_value(data, where)
-    if not any(isinstance(entry, dict) and "case_id" in entry for entry in value):
-        return None
+    listed = value if isinstance(value, list) else []
+    if listed and not any(isinstance(entry, dict) and "case_id" in entry for entry in listed):
+        raise DataError(
+            "is no submission: nothing in it has a case_id",
+            where=where,
+            remedy=f"Write [{_ENTRY}, …]; other answers are read from .csv or .jsonl, with id and text",
+        )
     return _submission(value, where)
 
 
@@ -140,7 +148,7 @@ def _submission(value: Any, where: str) -> Submission:
     for _, kind, place in read.values():
         if not _go_together(made.kind, kind):
             raise DataError(
-                f"the entries before it hold {_HELD[made.kind]}, this one does not",
+                f"the entries before it hold {HELD[made.kind]}, this one does not",
                 where=place,
                 remedy="Make all entries of one kind",
             )
@@ -148,9 +156,8 @@ def _submission(value: Any, where: str) -> Submission:
     for ident, (held, _, _) in read.items():
         made[ident] = _answered(held, made.kind)
     if numbers:
-        made.notes = (
-            f"{where}: {numbers} case ids are numbers, read as their digits; the official scorers do not",
-        )
+        ids = "id is a number" if numbers == 1 else "ids are numbers"
+        made.notes = (f"{where}: {numbers} case {ids}, read as digits; the official scorers do not",)
     return made
 
 

@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 from pmbench import Instance, Response, Row, Score
 from pmbench_tasks.archehr import exporters
 from pmbench_tasks.archehr.answers import MOST_WORDS
-from pmbench_tasks.archehr.base import Archehr, inputs_of, needed
+from pmbench_tasks.archehr.base import Archehr, inputs_of, needed, needed_questions
 from pmbench_tasks.archehr.cases import Case
-from pmbench_tasks.archehr.findings import findings_2026
+from pmbench_tasks.archehr.findings import findings_2026, findings_alignment, findings_evidence
 from pmbench_tasks.archehr.metrics_2026 import (
     METRICS_ALIGNMENT,
     METRICS_ANSWERS,
@@ -82,8 +82,9 @@ class Answers(Archehr):
         """A case with its note.
 
         Raises:
-            DataError: the case has no note or no answer of a clinician.
+            DataError: the case has no question, no note or no answer of a clinician.
         """
+        needed_questions(case, row)
         needed(case, row, case.sentences, "note sentences")
         needed(case, row, case.answer, "clinician_answer_without_citations to compare with")
         return self.made(case, inputs_of(case))
@@ -115,8 +116,9 @@ class Evidence(Archehr):
         """A case with its note.
 
         Raises:
-            DataError: the case has no note or no labels.
+            DataError: the case has no question, no note or no labels.
         """
+        needed_questions(case, row)
         needed(case, row, case.sentences, "note sentences")
         needed(case, row, case.relevance, "relevance labels")
         return self.made(case, inputs_of(case))
@@ -130,6 +132,10 @@ class Evidence(Archehr):
         from pmbench_tasks.archehr.scoring_2026 import score_evidence
 
         return score_evidence(instance.target["case"], response)
+
+    def findings(self, scores: Mapping[str, Score]) -> Iterator[str]:
+        """Cases in which there is nothing to find."""
+        return findings_evidence(scores)
 
 
 class Alignment(Archehr):
@@ -148,8 +154,9 @@ class Alignment(Archehr):
         """A case with its note and the sentences of the answer, without their citations.
 
         Raises:
-            DataError: the case has no note or no answer by sentences.
+            DataError: the case has no question, no note or no answer by sentences.
         """
+        needed_questions(case, row)
         needed(case, row, case.sentences, "note sentences")
         needed(case, row, case.answer_sentences, "clinician_answer_sentences")
         sentences = [{"id": one.id, "text": one.text} for one in case.answer_sentences]
@@ -164,3 +171,7 @@ class Alignment(Archehr):
         from pmbench_tasks.archehr.scoring_2026 import score_alignment
 
         return score_alignment(instance.target["case"], response)
+
+    def findings(self, scores: Mapping[str, Score]) -> Iterator[str]:
+        """Cases in which there is nothing to find."""
+        return findings_alignment(scores)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pmbench import Record, ViewBlock, ViewLine
+from pmbench_tasks.archehr.answers import MOST_WORDS, words_of
 from pmbench_tasks.archehr.cases import Case, Sentence
 
 
@@ -30,12 +31,17 @@ def evidence_view(record: Record) -> list[ViewBlock]:
 
 def _answer(evidence: Mapping[str, Any], case: Case) -> Iterator[ViewLine]:
     counted = set(evidence["official"]["citations"])
+    before = 0
     for line in evidence["clean"]["lines"]:
         names = [str(name) for name in line["citations"]]
-        parts = [_told(name, case, counted) for name in names]
-        yield ViewLine(
-            line["text"] or "(citations without a sentence)", beside=", ".join(parts) or "cites nothing"
-        )
+        beside = ", ".join(_told(name, case, counted) for name in names) or "cites nothing"
+        after = before + len(words_of(line["text"]))
+        if before >= MOST_WORDS:
+            beside += "; beyond the 75th word, not scored, though its citations count officially"
+        elif after > MOST_WORDS:
+            beside += f"; cut after {MOST_WORDS - before} words"
+        before = after
+        yield ViewLine(line["text"] or "(citations without a sentence)", beside=beside)
     known = {one.id for one in case.sentences}
     if stray := [name for name in evidence["official"]["citations"] if name not in known]:
         yield ViewLine(
@@ -72,8 +78,10 @@ def note_line(one: Sentence, label: str, cited: bool) -> ViewLine:
             if cited
             else ViewLine(text, "added", "essential, missed")
         )
+    if cited and label == "supplementary":
+        return ViewLine(text, "deleted", "supplementary: cited in vain by the strict count only")
     if cited:
-        return ViewLine(text, "deleted", f"{label or 'no label'}, cited in vain")
+        return ViewLine(text, "deleted", "cited in vain")
     return ViewLine(text, "", label if label == "supplementary" else "")
 
 

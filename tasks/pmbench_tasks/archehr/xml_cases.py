@@ -8,14 +8,25 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pmbench import DataError, id_shown
+from pmbench import DataError, id_shown, says_nothing
 from pmbench_tasks.archehr.cases import AnswerSentence, Case, Sentence
-from pmbench_tasks.archehr.entries import read_bytes
+from pmbench_tasks.archehr.entries import check_case_id, read_bytes, to_utf8
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
 ROOT = "annotations"
+CHILDREN = (
+    "patient_narrative",
+    "patient_question",
+    "clinician_question",
+    "clinical_specialty",
+    "note_excerpt",
+    "note_excerpt_sentences",
+    "answer_sentences",
+)
+"""Elements of a case that are read."""
+
 _DECLARED = re.compile(rb"""\s*<\?xml[^>]{0,200}?encoding\s*=\s*["'](?!utf-?8["'])""", re.IGNORECASE)
 _NAME = re.compile(r"[\w.-]{1,40}")
 
@@ -27,11 +38,13 @@ class XmlCase:
     Attributes:
         number: its place in the file, from 1.
         excerpt: whether there is text of a note, in sentences or not.
+        unread: names of elements that the format does not have.
     """
 
     case: Case
     number: int
     excerpt: bool
+    unread: tuple[str, ...] = ()
 
 
 def read_xml(path: Path) -> list[XmlCase]:
@@ -39,22 +52,27 @@ def read_xml(path: Path) -> list[XmlCase]:
 
     Of a case's elements each may be absent, as in releases that were published in steps: `patient_narrative`,
     `patient_question` (`phrase`), `clinician_question`, `clinical_specialty` (once or several times),
-    `note_excerpt`, `note_excerpt_sentences` (`sentence`) and `answer_sentences` (`sentence`). Others are not read.
+    `note_excerpt`, `note_excerpt_sentences` (`sentence`) and `answer_sentences` (`sentence`). Others are not read,
+    and named in `unread`. Elements and text where only cases or sentences belong are refused: they could be such.
 
     Raises:
         DataError: broken, with a document type or entities, another root element, a case or sentence without id
-            or twice, an element twice, an empty note.
+            or twice, an element twice, an empty note, something among cases or sentences that is none.
     """
     where = str(path)
     root = _parsed(read_bytes(path), where)
     if root.tag != ROOT:
-        name = f"<{root.tag}>" if _NAME.fullmatch(root.tag) else "another element"
         raise DataError(
-            f"the root is {name}, not <{ROOT}>", where=where, remedy="Give the official archehr-qa.xml"
+            f"the root is {_named(root)}, not <{ROOT}>",
+            where=where,
+            remedy="Give the official archehr-qa.xml",
         )
+    _check_only(root, "case", where)
     found: dict[str, XmlCase] = {}
     for number, element in enumerate(root.iterfind("case"), 1):
-        made = XmlCase(_case(element, number, where), number, _has_text(element.find("note_excerpt")))
+        made = XmlCase(
+            _case(element, number, where), number, _has_text(element.find("note_excerpt")), _unread(element)
+        )
         if made.case.id in found:
             raise DataError(
                 f"it is case number {found[made.case.id].number} already",
@@ -108,16 +126,20 @@ def _broken(error: SyntaxError, data: bytes, where: str) -> DataError:
             return DataError(
                 "not UTF-8, and no other encoding is declared",
                 where=place,
-                remedy="Convert it: iconv -f WINDOWS-1252 -t UTF-8",
+                remedy=to_utf8(data),
             )
     return DataError(f"broken XML: {reason}", where=place, remedy="Mend the file, or copy it again")
 
 
 def _case(element: Element, number: int, where: str) -> Case:
     ident = element.get("id", "")
-    if not ident.strip():
+    if says_nothing(ident):
         raise DataError("has no id", where=f"{where}, case number {number}", remedy='Write <case id="…">')
+    check_case_id(ident, f"{where}, case number {number}")
     place = f"{where}, case {id_shown(ident)}"
+    if element.find(".//case") is not None:
+        raise DataError("holds another case", where=place, remedy="Put cases one after the other")
+    _check_no_text(element, place)
     return Case(
         id=ident,
         narrative=_text(_one(element, "patient_narrative", place), f"{place}, patient_narrative"),
@@ -130,6 +152,39 @@ def _case(element: Element, number: int, where: str) -> Case:
         ),
         specialty=_specialty(element, place),
     )
+
+
+def _named(element: Element) -> str:
+    """An element's name for a message, where it looks like one."""
+    return f"<{element.tag}>" if _NAME.fullmatch(element.tag) else "another element"
+
+
+def _unread(element: Element) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(_named(one) for one in element if one.tag not in CHILDREN))
+
+
+def _check_only(element: Element, name: str, place: str) -> None:
+    """Raises DataError where an element holds others than those of one name, or text beside them."""
+    for one in element:
+        if one.tag != name:
+            raise DataError(
+                f"holds {_named(one)}, which would not be read",
+                where=place,
+                remedy=f"Put only <{name}> there",
+            )
+    _check_no_text(element, place)
+
+
+def _check_no_text(element: Element, place: str) -> None:
+    between = [element.text, *(one.tail for one in element)]
+    for number, text in enumerate(between):
+        if text and text.strip():
+            raise DataError(
+                f"there is text {f'after element {number} in it' if number else 'before its elements'}, which would"
+                " not be read",
+                where=place,
+                remedy="Put it into an element, or remove it",
+            )
 
 
 def _one(element: Element, name: str, place: str) -> Element | None:
@@ -150,7 +205,8 @@ def _text(element: Element | None, place: str) -> str:
             where=place,
             remedy="Write < in a text as &lt;",
         )
-    return (element.text or "").strip()
+    text = (element.text or "").strip()
+    return "" if says_nothing(text) else text
 
 
 def _has_text(element: Element | None) -> bool:
@@ -161,6 +217,8 @@ def _phrases(element: Element | None, place: str) -> tuple[str, ...]:
     """The phrases of a patient's question; the question itself where it is not divided into phrases."""
     if element is None:
         return ()
+    if element.find("phrase") is not None:
+        _check_only(element, "phrase", f"{place}, patient_question")
     inside = element.findall("phrase") or [element]
     return tuple(filter(None, (_text(one, f"{place}, patient_question") for one in inside)))
 
@@ -184,10 +242,11 @@ def _sentences(parent: Element | None, place: str) -> Iterator[Sentence]:
             where=f"{place}, {parent.tag}",
             remedy="Fill it in, or leave the element out",
         )
+    _check_only(parent, "sentence", f"{place}, {parent.tag}")
     seen: set[str] = set()
     for number, element in enumerate(inside, 1):
         ident = element.get("id", "")
-        if not ident.strip():
+        if says_nothing(ident):
             raise DataError(
                 "has no id", where=f"{place}, {parent.tag}, sentence number {number}", remedy="Give it an id"
             )

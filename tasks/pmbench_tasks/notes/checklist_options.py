@@ -1,0 +1,90 @@
+"""Options of the checklist tasks (`-o name=value`), and the checklist that they name."""
+
+from __future__ import annotations
+
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from pmbench import ConfigError, Options, UnknownName
+from pmbench_tasks.notes.checklist import OWN, Checklist, own_checklist, read_checklist
+from pmbench_tasks.notes.judge_prompts import Kind
+from pmbench_tasks.notes.sections import Headers, known_section
+
+REPLY = "reply"
+"""The name of our own checklist for replies."""
+
+WHOLE = "whole"
+"""What `-o section` is for the whole note, where the checklist is about one section."""
+
+
+class ChecklistOptions(Options, frozen=True):
+    """Options of every checklist task.
+
+    Attributes:
+        checklist: a checklist of ours by name, or a file. What it holds is part of a score's digest, so that a file
+            that is changed gives new scores, and one that is moved and unchanged the same.
+        row: the `prompt_id` of a rubric, where the file is HealthBench's and has several.
+        ask: `item`: a judge gets one request for each question; `batch`: one for all questions.
+        probability: `auto`: where questions are asked one by one and the judge's backend has log-probabilities, the
+            probability of yes is asked for in a second request; `off`: it is not.
+    """
+
+    checklist: str = ""
+    row: str = ""
+    ask: Literal["item", "batch"] = "item"
+    probability: Literal["auto", "off"] = "auto"
+
+
+class NoteOptions(ChecklistOptions, frozen=True):
+    """Options of notes-checklist.
+
+    Attributes:
+        section: the section that is judged, or `whole`; empty: what the checklist is about.
+        headers: the published list of headers by which notes are divided.
+    """
+
+    checklist: str = "assessment-and-plan"
+    section: str = ""
+    headers: Headers = "aci-bench"
+
+
+class ReplyOptions(ChecklistOptions, frozen=True):
+    """Options of syppm-checklist."""
+
+    checklist: str = REPLY
+
+
+def chosen_checklist(options: ChecklistOptions, kind: Kind) -> Checklist:
+    """The checklist that options name, for the section that they name.
+
+    Raises:
+        DataError: the file cannot be read or is no usable checklist.
+        UnknownName: no checklist of ours has that name, or no section.
+        ConfigError: a checklist for a section of a note is to judge replies.
+    """
+    found = _named(options.checklist.strip(), options.row)
+    section = options.section if isinstance(options, NoteOptions) else ""
+    if section:
+        found = msgspec.structs.replace(found, section="" if section == WHOLE else known_section(section))
+    if kind == "reply" and found.section:
+        raise ConfigError(
+            f"is about a section of a note ({found.section}), and a reply has none",
+            where=f"-o checklist={options.checklist}",
+            remedy="Name a checklist for replies, or take the section out of it",
+        )
+    return found
+
+
+def _named(name: str, row: str) -> Checklist:
+    if name == REPLY:
+        with as_file(files("pmbench_tasks.notes") / "checklists" / f"{REPLY}.json") as path:
+            return msgspec.structs.replace(read_checklist(path), source=f"{REPLY}.json")
+    if name in OWN:
+        return own_checklist(name)
+    path = Path(name)
+    if not name or (not path.suffix and not path.exists()):
+        raise UnknownName("checklist", name, (*OWN, REPLY), remedy="Or give a file: -o checklist=FILE")
+    return read_checklist(path, row=row)

@@ -1,0 +1,62 @@
+"""What the checklist tasks have in common: the checklist, its numbers, its judge, and what is said of them."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from collections.abc import Iterator, Mapping
+from typing import ClassVar
+
+from pmbench import Options, Score, Task, UserError
+from pmbench_tasks.notes.checklist import Checklist, validate
+from pmbench_tasks.notes.checklist_findings import findings_of
+from pmbench_tasks.notes.checklist_metrics import METRICS, metrics_for
+from pmbench_tasks.notes.checklist_options import ChecklistOptions, chosen_checklist
+from pmbench_tasks.notes.judge_prompts import Kind
+from pmbench_tasks.notes.judge_role import ROLE, cautions_of, judge_role
+
+
+class ChecklistTask(Task):
+    """A text judged by a checklist; subclasses say what the text is."""
+
+    citation = "Zhou et al. 2025, From Feedback to Checklists, EMNLP 2025 Industry Track, arXiv 2507.17717"
+    judges: ClassVar = {ROLE: judge_role("note", ChecklistOptions())}
+    metrics = METRICS
+    options = ChecklistOptions
+    option: ChecklistOptions
+    kind: ClassVar[Kind] = "note"
+
+    def __init__(self, options: Options | None = None) -> None:
+        super().__init__(options)
+        # A run whose checklist has been moved away can be shown still, without its questions' numbers. Whoever
+        # carries a run out is told what is wrong by `instances`.
+        with contextlib.suppress(UserError):
+            vars(self).update(
+                metrics=metrics_for(self.checklist),
+                judges={ROLE: judge_role(self.kind, self.option, self.checklist)},
+            )
+
+    @functools.cached_property
+    def checklist(self) -> Checklist:
+        """The checklist that the options name.
+
+        Raises:
+            UserError: it cannot be read, or is not for this task.
+        """
+        return chosen_checklist(self.option, self.kind)
+
+    @classmethod
+    def cautions(cls, judges: Mapping[str, str]) -> list[str]:
+        """That the embedded model is no judge, and that no other one's agreement was measured."""
+        return list(cautions_of(judges))
+
+    def findings(self, scores: Mapping[str, Score]) -> Iterator[str]:
+        """Missing answers by reason, texts that were not written, the questions that fewest texts meet."""
+        return findings_of(scores, self.checklist, "notes" if self.kind == "note" else "drafts")
+
+    def told_of_checklist(self) -> Iterator[str]:
+        """What is asked, and the remarks on it."""
+        one = self.checklist
+        of = f", of the {one.section}" if one.section else ""
+        yield f"checklist {one.name}: {len(one.items)} items{of} ({one.scale}), {one.digest[:12]}"
+        yield from validate(one)

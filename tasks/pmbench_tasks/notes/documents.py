@@ -1,0 +1,126 @@
+"""JSON and YAML files that hold one document, with the place of whatever is broken and never its text."""
+
+from __future__ import annotations
+
+import codecs
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pmbench import DataError
+
+if TYPE_CHECKING:
+    import yaml
+
+LARGEST = 1_000_000
+"""Bytes of the largest file that is read as one document: a checklist is much smaller."""
+
+DEEPEST = 20
+"""How deep YAML may be nested."""
+
+
+def read_text(path: Path, *, shown: str = "") -> str:
+    """The text of a regular file in UTF-8, without a byte order mark.
+
+    Args:
+        path: the file; shown: how messages call it, by default its path.
+
+    Raises:
+        DataError: there is none, it cannot be read, is not UTF-8, or is far larger than a checklist.
+    """
+    where = shown or str(path)
+    if not path.is_file():  # a pipe or a device could hang
+        raise DataError("is no regular file", where=where, remedy="Check the path")
+    try:
+        with path.open("rb") as stream:
+            data = stream.read(LARGEST + 1)
+    except OSError as error:
+        reason = (error.strerror or "unknown reason").lower()
+        raise DataError(f"cannot be read ({reason})", where=where, remedy="Check its permissions") from None
+    if len(data) > LARGEST:
+        raise DataError(f"is larger than {LARGEST // 1_000_000} MB", where=where, remedy="Name a checklist")
+    try:
+        return data.removeprefix(codecs.BOM_UTF8).decode()
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise DataError(
+            "not UTF-8", where=f"{where}, line {line}", remedy="Convert it: iconv -f WINDOWS-1252 -t UTF-8"
+        ) from None
+
+
+def json_value(text: str, where: str) -> Any:
+    """What a JSON text holds.
+
+    Raises:
+        DataError: it is broken (line and column), nested too deeply, has a key twice in an object, or holds
+            what JSON does not have.
+    """
+    try:
+        value = json.loads(text, object_pairs_hook=_object, parse_constant=_refuse, parse_float=_finite)
+        # A "\\ud800" is half of a character: it could not be sent to a model.
+        json.dumps(value, ensure_ascii=False).encode()
+    except json.JSONDecodeError as error:
+        place = f"{where}, line {error.lineno}, column {error.colno}"
+        raise DataError("no valid JSON", where=place, remedy="Mend the file") from None
+    except RecursionError:
+        raise DataError("JSON nested too deeply", where=where, remedy="Write a list of items") from None
+    except UnicodeEncodeError:
+        raise DataError("half of a surrogate pair (\\ud800…)", where=where, remedy="Write it anew") from None
+    except ValueError as error:  # _Refused, or an integer of more digits than Python turns into a number
+        what = str(error) if isinstance(error, _Refused) else "a number with too many digits"
+        raise DataError(what, where=where, remedy="Mend the file") from None
+    return value
+
+
+def yaml_value(text: str, where: str) -> Any:
+    """What a YAML text of one document holds: lists, mappings, texts, numbers, true, false and null.
+
+    Read by PyYAML's safe loader, with less in it: no aliases (a few lines of them can stand for gigabytes),
+    no tags, no key twice in a mapping, not nested deeper than 20. `yes`, `no`, `on` and dates are texts, as
+    in YAML 1.2.
+
+    Raises:
+        DataError: it is broken (line and column), or has one of these.
+    """
+    import yaml
+
+    from pmbench_tasks.notes.plain_yaml import PlainLoader, Refused
+
+    try:
+        # PlainLoader is a SafeLoader.
+        return yaml.load(text, Loader=PlainLoader)  # noqa: S506
+    except Refused as error:
+        raise DataError(str(error), where=_place(error, where), remedy="Write it out in full") from None
+    except yaml.YAMLError as error:
+        raise DataError("no valid YAML", where=_place(error, where), remedy="Mend the file") from None
+    except RecursionError:
+        raise DataError("YAML nested too deeply", where=where, remedy="Write a list of items") from None
+    except ValueError:
+        raise DataError("a number that cannot be read", where=where, remedy="Mend the file") from None
+
+
+def _place(error: yaml.YAMLError, where: str) -> str:
+    mark = getattr(error, "problem_mark", None)
+    return where if mark is None else f"{where}, line {mark.line + 1}, column {mark.column + 1}"
+
+
+class _Refused(ValueError):
+    """What JSON cannot hold, though the json module would let it pass."""
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) != len(pairs):
+        raise _Refused("an object has the same key twice")
+    return made
+
+
+def _refuse(_name: str) -> Any:
+    raise _Refused("NaN or an infinity, which JSON does not have")
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if number in (float("inf"), float("-inf")):
+        raise _Refused("a number that is too large")
+    return number
