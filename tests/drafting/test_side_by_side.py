@@ -36,6 +36,16 @@ def test_what_is_under_way_ends_and_nothing_more_is_begun() -> None:
     assert ended == begun[1:]
 
 
+def test_an_answer_that_is_an_error_is_an_answer() -> None:
+    """A judge that counts what failed returns it instead of raising it."""
+    failed = RequestFailed("server")
+
+    async def answer(n: int) -> int | RequestFailed:
+        return failed if n == 1 else n
+
+    assert asyncio.run(side_by_side([lambda n=n: answer(n) for n in range(3)])) == [0, failed, 2]
+
+
 def test_an_interruption_calls_everything_off() -> None:
     ended = []
 

@@ -63,36 +63,32 @@ async def ask(
     raise Unscored("unparsed", f"the {judge} judge's answer could not be read in {ATTEMPTS} attempts")
 
 
-class _NotBegun(Exception):
-    """A question that was not put because another one could not be answered."""
-
-
 async def side_by_side(questions: Sequence[Callable[[], Awaitable[Read]]]) -> list[Read]:
     """The answers to several questions, in order, asked side by side.
 
     When one cannot be answered nothing more is begun; what is under way comes to its end first, since it is paid for,
-    and then the error is raised.
+    and then the error is raised: the one of the first question that has one.
     """
     room = asyncio.Semaphore(SIDE_BY_SIDE)
-    stopped = False
+    answers: dict[int, Read] = {}
+    errors: dict[int, BaseException] = {}
 
-    async def one(question: Callable[[], Awaitable[Read]]) -> Read:
-        nonlocal stopped
+    async def one(place: int, question: Callable[[], Awaitable[Read]]) -> None:
         async with room:
-            if stopped:
-                raise _NotBegun
+            if errors:
+                return
             try:
-                return await question()
-            except BaseException:
-                stopped = True
-                raise
+                answers[place] = await question()
+            except BaseException as error:
+                errors[place] = error
+                if not isinstance(error, Exception):  # an interruption goes on its way
+                    raise
 
     # Not a TaskGroup: the caller counts a RequestFailed and an Unscored, not a group of them.
-    found = await asyncio.gather(*map(one, questions), return_exceptions=True)
-    for answer in found:
-        if isinstance(answer, BaseException) and not isinstance(answer, _NotBegun):
-            raise answer
-    return [answer for answer in found if not isinstance(answer, BaseException)]
+    await asyncio.gather(*(one(place, question) for place, question in enumerate(questions)))
+    if errors:
+        raise errors[min(errors)]
+    return [answers[place] for place in range(len(questions))]
 
 
 def first_object(text: str, key: str) -> dict[str, Any] | None:
