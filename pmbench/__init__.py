@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from pmbench.text.alignscore import AlignScorer
     from pmbench.text.bertscore import BertScorer
     from pmbench.text.bleu import bleu
-    from pmbench.text.medcon import Medcon
+    from pmbench.text.medcon import Entities, Medcon
     from pmbench.text.prompts import Prompt
     from pmbench.text.readability import flesch_kincaid_grade
     from pmbench.text.rouge import rouge
@@ -69,6 +69,7 @@ _HOME = {
     "JudgeRole": "pmbench.core.task",
     "Macro": "pmbench.core.metric",
     "Mean": "pmbench.core.metric",
+    "Entities": "pmbench.text.medcon",
     "Medcon": "pmbench.text.medcon",
     "Message": "pmbench.core.model",
     "Metric": "pmbench.core.metric",
@@ -142,6 +143,7 @@ __all__ = [
     "DataError",
     "DatasetSpec",
     "Embedder",
+    "Entities",
     "HubDataset",
     "Instance",
     "Judge",

@@ -159,9 +159,18 @@ class Entities:
         return entity_f1(self.entities(prediction), self.entities(reference))
 
     def identity(self) -> dict[str, str]:
-        """spaCy, the model and its version."""
+        """spaCy, the model's name and version, and SHA-256 of its files: names alone do not tell models apart."""
         meta = self._nlp.meta
-        return {"model": f"{meta.get('lang')}_{meta.get('name')} {meta.get('version')}", **versions("spacy")}
+        return {
+            "model": f"{meta.get('lang')}_{meta.get('name')} {meta.get('version')}",
+            "files": self._files,
+            **versions("spacy"),
+        }
+
+    @cached_property
+    def _files(self) -> str:
+        folder = self._nlp.path
+        return digest_files(sorted(path for path in folder.rglob("*") if path.is_file()), folder)
 
 
 class _Found(NamedTuple):

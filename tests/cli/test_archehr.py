@@ -1,7 +1,9 @@
 """ArchEHR-QA as its users meet it: official submissions in, official scores out, cases shown beside the note."""
 
+import importlib.util
 import json
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -182,3 +184,36 @@ def test_subgroups_are_settings(pmbench, tmp_path: Path) -> None:
     run = pmbench("runs").stdout.splitlines()[1].split()[0]
     shown = pmbench("show", run, "--slices").stdout
     assert all(label in shown for label in ("setting", "icu", "ed ", "ward"))
+
+
+needs_spacy = pytest.mark.skipif(
+    importlib.util.find_spec("spacy") is None, reason="spaCy is not installed (the extra medcon)"
+)
+
+
+@needs_spacy
+def test_without_a_licence_entities_are_compared_under_a_name_of_their_own(pmbench, tmp_path: Path) -> None:
+    import spacy
+
+    words = ("stroke", "apixaban", "rhythm", "antibiotics", "fever", "bleeding", "surgery")
+    pipeline = spacy.blank("en")
+    ruler = pipeline.add_pipe("entity_ruler")
+    ruler.add_patterns([{"label": "TERM", "pattern": word} for word in words])  # type: ignore[attr-defined]
+    pipeline.to_disk(tmp_path / "terms")
+    asked = ("-r", str(DEMO / "submission.json"), "--judge", f"relevance=embedded?entities={tmp_path}/terms")
+    done = score_demo(pmbench, *asked, "--json", "out.json")
+    assert done.returncode == 0, done.stderr
+    assert "Entity F1 (no MEDCON)" in done.stdout
+    found = values(tmp_path / "out.json")
+    assert found["medcon"] is None and found["relevance_3_of_6"] is not None  # it is in no mean
+
+    said = {one["case_id"]: one["answer"] for one in json.loads((DEMO / "submission.json").read_text())}
+    key = {one["case_id"]: one for one in json.loads((DEMO / "archehr-qa_key.json").read_text())}
+    shares = []
+    mapping = json.loads((DEMO / "archehr-qa_mapping.json").read_text())
+    for case in [one["case_id"] for one in mapping if one["split"] == "test"]:
+        wanted = key[case]["clinician_answer_without_citations"]
+        here, there = ({one for one in words if re.search(rf"\b{one}\b", t)} for t in (said[case], wanted))
+        shares.append(2 * len(here & there) / (len(here) + len(there)) if here | there else 0.0)
+    assert 0 < sum(shares) < len(shares)
+    assert found["human_entity_f1"] == pytest.approx(100 * sum(shares) / len(shares))

@@ -25,6 +25,7 @@ _SHOWN = (
     "bertscore_other",
     "alignscore",
     "medcon",
+    "entity_f1",
 )
 
 FACTUALITY = MetricGroup(

@@ -87,15 +87,25 @@ def _texts(shown: Sequence[str], official: Sequence[str], always: int) -> tuple[
 
 
 METRICS_QUESTIONS: tuple[Metric, ...] = _texts(
-    ("rouge1", "rouge2", "rougeL", "rougeLsum", "bertscore", "bertscore_other", "alignscore", "medcon"),
+    (
+        "rouge1",
+        "rouge2",
+        "rougeL",
+        "rougeLsum",
+        "bertscore",
+        "bertscore_other",
+        "alignscore",
+        "medcon",
+        "entity_f1",
+    ),
     ("alignscore", "rougeLsum", "medcon", "bertscore"),
     always=1,
 )
 """Subtask 1 (`scoring_subtask_1`).
 
 Statistics, shares: `rouge1`, `rouge2`, `rougeL`, `rougeLsum`, and where they are computed `bertscore` (or
-`bertscore_other`), `alignscore`, `medcon`; where not all of these are, `part_<set>`, the mean of those that are
-(sets as of `relevance_metrics.parts(1, 4)`). `words`, `cut`, `said_nothing`; where a model was asked `tries`,
+`bertscore_other`), `alignscore`, `medcon`, `entity_f1`; where a component of the mean is not, `part_<set>`, the mean
+of those that are (sets as of `relevance_metrics.parts(1, 4)`). `words`, `cut`, `said_nothing`; where a model was asked `tries`,
 `still_wrong`.
 """
 
@@ -112,6 +122,7 @@ METRICS_ANSWERS: tuple[Metric, ...] = (
             "bertscore_other",
             "alignscore",
             "medcon",
+            "entity_f1",
         ),
         ("bleu", "rougeLsum", "sari", "bertscore", "alignscore", "medcon"),
         always=3,

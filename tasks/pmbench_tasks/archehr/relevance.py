@@ -22,7 +22,7 @@ from pmbench import (
 )
 
 if TYPE_CHECKING:
-    from pmbench import AlignScorer, BertScorer, Medcon
+    from pmbench import AlignScorer, BertScorer, Entities, Medcon
 
 COMPONENTS = ("bleu", "rougeLsum", "sari", "bertscore", "alignscore", "medcon")
 """What the mean of relevance is made of (the official scorer's overall_relevance_score)."""
@@ -46,6 +46,8 @@ class RelevanceOptions(Options, frozen=True):
         alignscore: the published checkpoint AlignScore-base.ckpt, or a folder of a converted one.
         backbone: folder of roberta-base, for the checkpoint's tokeniser and shape.
         medcon: folder of a QuickUMLS installation made from a licensed UMLS release.
+        entities: name or folder of a spaCy model: F1 of the named entities it finds, for where there is no UMLS
+            licence. Another measure than MEDCON, with a name of its own, and in no mean.
     """
 
     bertscore: PathOption = ""
@@ -53,6 +55,7 @@ class RelevanceOptions(Options, frozen=True):
     alignscore: PathOption = ""
     backbone: PathOption = ""
     medcon: PathOption = ""
+    entities: PathOption = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +102,7 @@ class Relevance:
         self._bert: BertScorer | None = None
         self._align: AlignScorer | None = None
         self._medcon: Medcon | None = None
+        self._entities: Entities | None = None
         self._open(settings)
 
     def _open(self, settings: RelevanceOptions) -> None:
@@ -111,6 +115,8 @@ class Relevance:
             self._align = pmbench.AlignScorer(settings.alignscore, settings.backbone)
         if settings.medcon:
             self._medcon = pmbench.Medcon(settings.medcon)
+        if settings.entities:
+            self._entities = pmbench.Entities(settings.entities)
 
     @property
     def components(self) -> tuple[str, ...]:
@@ -124,7 +130,12 @@ class Relevance:
 
     def describe(self) -> Mapping[str, Any]:
         """Method, version, the components and the identity of what computes them."""
-        parts = {"bertscore": self._bert, "alignscore": self._align, "medcon": self._medcon}
+        parts = {
+            "bertscore": self._bert,
+            "alignscore": self._align,
+            "medcon": self._medcon,
+            "entities": self._entities,
+        }
         return {
             "method": "text metrics",
             "version": 1,
@@ -166,6 +177,10 @@ class Relevance:
             }
         if self._medcon is not None:
             found["medcon"] = await asyncio.to_thread(self._medcon.score, pair.prediction, pair.reference)
+        if self._entities is not None:
+            found["entity_f1"] = await asyncio.to_thread(
+                self._entities.score, pair.prediction, pair.reference
+            )
         return found
 
     async def supported(self, context: str, claims: list[str]) -> Supported | None:

@@ -24,13 +24,14 @@ TITLES: Mapping[str, str] = {
     "bertscore_other": "BERTScore (another encoder)",
     "alignscore": "AlignScore",
     "medcon": "MEDCON",
+    "entity_f1": "Entity F1 (no MEDCON)",
 }
 """How the field writes the components."""
 
 WITH_WEIGHTS = ("bertscore", "alignscore", "medcon")
 """Components that need weights or a licence, in the order in which names of means tell them."""
 
-_BOUNDED = frozenset({"bleu", "rouge1", "rouge2", "rougeL", "rougeLsum", "sari", "alignscore"})
+_BOUNDED = frozenset({"bleu", "rouge1", "rouge2", "rougeL", "rougeLsum", "sari", "alignscore", "entity_f1"})
 """Those that lie between 0 and 1: a rescaled BERTScore can be negative, MEDCON's precision above 1."""
 
 
@@ -55,7 +56,7 @@ def component_metrics(
         prefix: of the metrics' names; stats: of the statistics.
         group: table they stand in.
     """
-    needy = (*WITH_WEIGHTS, "bertscore_other")
+    needy = (*WITH_WEIGHTS, "bertscore_other", "entity_f1")
     return tuple(
         Percent(component(name, stats), f"{prefix}{name}", group=group, optional=name in needy)
         for name in names
