@@ -105,8 +105,8 @@ METRICS_QUESTIONS: tuple[Metric, ...] = _texts(
 
 Statistics, shares: `rouge1`, `rouge2`, `rougeL`, `rougeLsum`, and where they are computed `bertscore` (or
 `bertscore_other`), `alignscore`, `medcon`, `entity_f1`; where a component of the mean is not, `part_<set>`, the mean
-of those that are (sets as of `relevance_metrics.parts(1, 4)`). `words`, `cut`, `said_nothing`; where a model was asked `tries`,
-`still_wrong`.
+of those that are (sets as of `relevance_metrics.parts(1, 4)`). `words`, `cut`, `said_nothing`; where a model was
+asked `tries`, `still_wrong`.
 """
 
 METRICS_ANSWERS: tuple[Metric, ...] = (
