@@ -6,27 +6,16 @@ clinicians ask is counts and shares.
 
 from __future__ import annotations
 
-from pmbench import F1, Mean, Metric, MetricGroup, Ratio
+from pmbench import F1, Mean, Metric, MetricGroup
 from pmbench_tasks.archehr.factuality_metrics import factuality_metrics
+from pmbench_tasks.archehr.form_metrics import grade, share, tries, words
 from pmbench_tasks.archehr.percent import MeanOf, Percent
-from pmbench_tasks.archehr.relevance_metrics import component_metrics, mean_of, part_of, parts
+from pmbench_tasks.archehr.relevance_metrics import TITLES, component_metrics, mean_of, part_of, parts
 
 COMPONENTS = ("alignscore", "rougeLsum", "bleu", "medcon", "bertscore", "sari")
 """The six of which the official scorer's overall_relevance_score is the mean."""
 
-_SHOWN = (
-    "bleu",
-    "rouge1",
-    "rouge2",
-    "rougeL",
-    "rougeLsum",
-    "sari",
-    "bertscore",
-    "bertscore_other",
-    "alignscore",
-    "medcon",
-    "entity_f1",
-)
+_SHOWN = tuple(TITLES)
 
 FACTUALITY = MetricGroup(
     "Factuality",
@@ -89,88 +78,27 @@ def _overall(version: str, stats: str, suffix: str) -> tuple[Metric, ...]:
 
 
 _CLINICIANS: tuple[Metric, ...] = (
-    Ratio(
-        "uncited_sentences",
-        "sentences",
-        "uncited_sentences",
-        title="Sentences without a citation",
-        higher_is_better=False,
-        digits=1,
-        unit="%",
-        group=ASKED,
-    ),
-    Ratio(
-        "unused_citations",
-        "citations",
-        "unused_citations",
-        title="Citations that share no word with their sentence",
-        higher_is_better=False,
-        digits=1,
-        unit="%",
-        group=ASKED,
-    ),
-    Ratio(
+    share("uncited_sentences", "Sentences without a citation", ASKED, of="sentences"),
+    share("unused_citations", "Citations that share no word with their sentence", ASKED, of="citations"),
+    share(
         "unsupported_sentences",
-        "sentences",
-        "unsupported_sentences",
-        title="Sentences that do not follow from the note",
-        higher_is_better=False,
-        digits=1,
-        unit="%",
-        group=ASKED,
+        "Sentences that do not follow from the note",
+        ASKED,
+        of="sentences",
         optional=True,
     ),
-    Mean(
-        "grade",
-        title="School grade to read it (Flesch–Kincaid)",
-        higher_is_better=None,
-        digits=1,
-        group=ASKED,
+    grade(ASKED),
+    words(ASKED),
+    share("cut", "Answers over 75 words", ASKED),
+    share("cited_none", "Answers that cite nothing officially", ASKED),
+    *(
+        Mean(stat, title=title, higher_is_better=False, digits=2, group=ASKED)
+        for stat, title in (
+            ("lost_citations", "Citations lost to their form, per answer"),
+            ("stray_citations", "Cited items that are no sentence, per answer"),
+        )
     ),
-    Mean("words", title="Words", higher_is_better=None, digits=1, group=ASKED),
-    Mean(
-        "cut",
-        title="Answers over 75 words",
-        limits=(0.0, 1.0),
-        higher_is_better=False,
-        digits=1,
-        unit="%",
-        group=ASKED,
-    ),
-    Mean(
-        "cited_none",
-        title="Answers that cite nothing officially",
-        limits=(0.0, 1.0),
-        higher_is_better=False,
-        digits=1,
-        unit="%",
-        group=ASKED,
-    ),
-    Mean(
-        "lost_citations",
-        title="Citations lost to their form, per answer",
-        higher_is_better=False,
-        digits=2,
-        group=ASKED,
-    ),
-    Mean(
-        "stray_citations",
-        title="Cited items that are no sentence, per answer",
-        higher_is_better=False,
-        digits=2,
-        group=ASKED,
-    ),
-    Mean("tries", title="Requests per answer", higher_is_better=False, digits=1, group=ASKED, optional=True),
-    Mean(
-        "still_wrong",
-        title="Still wrong after all tries",
-        limits=(0.0, 1.0),
-        higher_is_better=False,
-        digits=1,
-        unit="%",
-        group=ASKED,
-        optional=True,
-    ),
+    *tries(ASKED, "answer"),
 )
 
 METRICS: tuple[Metric, ...] = (

@@ -8,10 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pmbench import F1, Mean, Metric, MetricGroup
+from pmbench import F1, Metric, MetricGroup
 from pmbench_tasks.archehr.factuality_metrics import factuality_metrics
+from pmbench_tasks.archehr.form_metrics import grade, share, tries, words
 from pmbench_tasks.archehr.percent import Percent
-from pmbench_tasks.archehr.relevance_metrics import component, component_metrics, mean_of, part_of, parts
+from pmbench_tasks.archehr.relevance_metrics import (
+    TITLES,
+    component,
+    component_metrics,
+    mean_of,
+    part_of,
+    parts,
+)
 
 RELEVANCE = MetricGroup("Relevance", "Likeness to what a clinician wrote.")
 ASKED = MetricGroup("Form", "Words, what of them was cut, and how often the model had to be asked.")
@@ -25,20 +33,7 @@ OFFICIAL_READING = MetricGroup(
     " `2`. A perfect answer then has less than 100. Where a key has lists these numbers are the others.",
 )
 
-TRIES: tuple[Metric, ...] = (
-    Mean("tries", title="Requests per case", higher_is_better=False, digits=1, group=ASKED, optional=True),
-    Mean(
-        "still_wrong",
-        title="Still wrong after all tries",
-        limits=(0.0, 1.0),
-        higher_is_better=False,
-        digits=1,
-        unit="%",
-        group=ASKED,
-        optional=True,
-    ),
-)
-"""How often the model was asked; recorded responses have none of it."""
+TRIES = tries(ASKED, "case")
 
 
 def _texts(shown: Sequence[str], official: Sequence[str], always: int) -> tuple[Metric, ...]:
@@ -69,35 +64,15 @@ def _texts(shown: Sequence[str], official: Sequence[str], always: int) -> tuple[
             for part, told in parts(always, len(official))
         ),
         *component_metrics([name for name in shown if name != "rougeLsum"], group=RELEVANCE),
-        Mean("words", title="Words", higher_is_better=None, digits=1, group=ASKED),
-        *(
-            Mean(
-                stat,
-                title=title,
-                limits=(0.0, 1.0),
-                higher_is_better=False,
-                digits=1,
-                unit="%",
-                group=ASKED,
-            )
-            for stat, title in (("cut", "Over the limit"), ("said_nothing", "Says nothing"))
-        ),
+        words(ASKED),
+        share("cut", "Over the limit", ASKED),
+        share("said_nothing", "Says nothing", ASKED),
         *TRIES,
     )
 
 
 METRICS_QUESTIONS: tuple[Metric, ...] = _texts(
-    (
-        "rouge1",
-        "rouge2",
-        "rougeL",
-        "rougeLsum",
-        "bertscore",
-        "bertscore_other",
-        "alignscore",
-        "medcon",
-        "entity_f1",
-    ),
+    [name for name in TITLES if name not in ("bleu", "sari")],
     ("alignscore", "rougeLsum", "medcon", "bertscore"),
     always=1,
 )
@@ -110,30 +85,8 @@ asked `tries`, `still_wrong`.
 """
 
 METRICS_ANSWERS: tuple[Metric, ...] = (
-    *_texts(
-        (
-            "bleu",
-            "rouge1",
-            "rouge2",
-            "rougeL",
-            "rougeLsum",
-            "sari",
-            "bertscore",
-            "bertscore_other",
-            "alignscore",
-            "medcon",
-            "entity_f1",
-        ),
-        ("bleu", "rougeLsum", "sari", "bertscore", "alignscore", "medcon"),
-        always=3,
-    ),
-    Mean(
-        "grade",
-        title="School grade to read it (Flesch–Kincaid)",
-        higher_is_better=None,
-        digits=1,
-        group=ASKED,
-    ),
+    *_texts(tuple(TITLES), ("bleu", "rougeLsum", "sari", "bertscore", "alignscore", "medcon"), always=3),
+    grade(ASKED),
 )
 """Subtask 3 (`scoring_subtask_3`).
 

@@ -31,18 +31,36 @@ from pmbench_tasks.archehr.views import alignment_view, evidence_list_view, text
 CARD = "pmbench_tasks.archehr:CARD-archehr-2026.md"
 
 
-class Questions(Archehr):
+class _Texts(Archehr):
+    """A subtask whose responses are texts, scored by relevance.
+
+    Attributes:
+        components: of which the official scorer's overall_score is the mean.
+        most_words: that are scored.
+    """
+
+    components: ClassVar[tuple[str, ...]]
+    most_words: ClassVar[int]
+    options = TextOptions
+    judges: ClassVar = {"relevance": RELEVANCE}
+    views: ClassVar = {"text": text_view}
+    exporters: ClassVar = {"archehr": exporters.text_submission}
+    card = CARD
+
+    def findings(self, scores: Mapping[str, Score]) -> Iterator[str]:
+        """What was cut, what is empty, what was not computed."""
+        return findings_2026(scores, self.components, self.most_words)
+
+
+class Questions(_Texts):
     """Subtask 1: the clinician's question that a patient's narrative asks, in at most 15 words."""
 
     name = "archehr-2026-questions"
     title = "The question that a patient asks, ArchEHR-QA 2026"
     strategies = QUESTIONS_STRATEGIES
     metrics = METRICS_QUESTIONS
-    options = TextOptions
-    judges: ClassVar = {"relevance": RELEVANCE}
-    views: ClassVar = {"text": text_view}
-    exporters: ClassVar = {"archehr": exporters.text_submission}
-    card = CARD
+    components = QUESTION_COMPONENTS
+    most_words = MOST_QUESTION_WORDS
 
     def instance_of(self, case: Case, row: Row) -> Instance:
         """The narrative alone; the clinician's question is what is asked for.
@@ -60,23 +78,16 @@ class Questions(Archehr):
 
         return await score_question(instance.target["case"], response, judges["relevance"])
 
-    def findings(self, scores: Mapping[str, Score]) -> Iterator[str]:
-        """What was cut, what is empty, what was not computed."""
-        return findings_2026(scores, QUESTION_COMPONENTS, MOST_QUESTION_WORDS)
 
-
-class Answers(Archehr):
+class Answers(_Texts):
     """Subtask 3: an answer in at most 75 words, without citations."""
 
     name = "archehr-2026-answers"
     title = "Answers from the record, ArchEHR-QA 2026"
     strategies = ANSWERS_STRATEGIES
     metrics = METRICS_ANSWERS
-    options = TextOptions
-    judges: ClassVar = {"relevance": RELEVANCE}
-    views: ClassVar = {"text": text_view}
-    exporters: ClassVar = {"archehr": exporters.text_submission}
-    card = CARD
+    components = COMPONENTS
+    most_words = MOST_WORDS
 
     def instance_of(self, case: Case, row: Row) -> Instance:
         """A case with its note.
@@ -94,10 +105,6 @@ class Answers(Archehr):
         from pmbench_tasks.archehr.scoring_2026 import score_answer
 
         return await score_answer(instance.target["case"], response, judges["relevance"])
-
-    def findings(self, scores: Mapping[str, Score]) -> Iterator[str]:
-        """What was cut, what is empty, what was not computed."""
-        return findings_2026(scores, COMPONENTS, MOST_WORDS)
 
 
 class Evidence(Archehr):

@@ -33,9 +33,11 @@ def validate_command(file: Path, row: str, as_json: bool) -> int:
         return int(bool(wrong))
     for one in found:
         click.echo(f"{'error' if one.error else 'remark'}: {one.line}")
+    from pmbench_tasks.notes.pipeline.records import counted
+
     section = checklist.section or "the whole note"
     click.echo(
-        f"{checklist.name}: {len(checklist.items)} questions for {section}, answered {checklist.scale}; "
-        f"{wrong} errors, {len(found) - wrong} remarks"
+        f"{checklist.name}: {counted(len(checklist.items), 'question')} for {section}, answered {checklist.scale}; "
+        f"{counted(wrong, 'error')}, {counted(len(found) - wrong, 'remark')}"
     )
     return int(bool(wrong))
