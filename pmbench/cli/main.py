@@ -25,6 +25,7 @@ COMMANDS = {
     "show": ("pmbench.cli.show:show", "Show one run, or one instance of it."),
     "leaderboard": ("pmbench.cli.leaderboard:leaderboard", "Set the runs of a task side by side."),
     "export": ("pmbench.cli.export:export", "Write a run in a file format of its task."),
+    "report": ("pmbench.cli.report:report", "Write a run as one page of HTML."),
     "compare": ("pmbench.cli.compare:compare", "Compare two runs, instance by instance."),
 }
 """Module and function of each command, and what the overview says of it."""
@@ -169,4 +170,7 @@ def _of_the_machine(error: Exception) -> str:
     refused = (errno.ENOSPC, errno.EIO, errno.EBADF)
     if isinstance(error, OSError) and error.filename is None and error.errno in refused:
         return f"the output cannot be written ({error.strerror}). What was answered so far is kept"
+    if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
+        name = Path(str(error.filename)).name
+        return f"a name of {len(name)} characters is longer than files can have here. Give a shorter one"
     return ""

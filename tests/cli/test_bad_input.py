@@ -281,3 +281,28 @@ def test_no_text_of_the_dataset_is_in_any_output(pmbench, tmp_path: Path) -> Non
     for command in (("runs",), ("leaderboard", "-t", "greeting", "--include-incomplete", "-o", "-")):
         told = pmbench(*command)
         assert told.returncode == 0 and SECRET not in told.stdout + told.stderr
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        ("run", "-t", "syppm-editf1", "-m", "replay:@draft", "-d", "x" * 300 + ".csv"),
+        ("checklist", "validate", "x" * 300 + ".json"),
+        ("show", "x" * 300),
+        (
+            "run",
+            "-t",
+            "notes-checklist",
+            "-d",
+            "demo",
+            "-m",
+            "replay:@note",
+            "-o",
+            f"checklist={'x' * 300}.json",
+        ),
+    ],
+)
+def test_a_name_longer_than_files_have(pmbench, asked: tuple[str, ...]) -> None:
+    done = pmbench(*asked)
+    assert done.returncode == 2
+    assert len(done.stderr.splitlines()) == 1 and "fault in pmbench" not in done.stderr

@@ -190,3 +190,16 @@ def test_the_demo_agrees_with_what_its_authors_say_of_it() -> None:
     )
     meant = {ident for ident, about in truth["about_section"].items() if about == "assessment_and_plan"}
     assert {one.id for one in found.used} == meant and len(meant) == 147
+
+
+@pytest.mark.parametrize("encoding", ["base64", "rot13", "hex", "idna", "unicode_escape", "undefined"])
+def test_what_is_no_encoding_of_files_is_refused(tmp_path: Path, encoding: str) -> None:
+    with pytest.raises(ConfigError, match="no such encoding"):
+        read_feedback(written(tmp_path, "feedback\nThe dose is missing\n"), encoding=encoding)
+
+
+@pytest.mark.parametrize("stars", ["0_5", "1e0", "٣", "+5", "4.5", "nan"])
+def test_stars_are_written_plainly(tmp_path: Path, stars: str) -> None:
+    with pytest.raises(DataError, match="whole numbers from 1"):
+        read_feedback(written(tmp_path, f"feedback,stars\nThe dose is missing,{stars}\n"))
+    assert read_feedback(written(tmp_path, "feedback,stars\nNo dose,4.0\n")).items[0].stars == 4

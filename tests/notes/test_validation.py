@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
+from click.testing import CliRunner, Result
 from given_checklists import RUBRICS, written
 
 from pmbench import DataError
 from pmbench_tasks.notes import read_checklist, validate
 from pmbench_tasks.notes.checklist import OWN, Checklist, Item, own_checklist
+from pmbench_tasks.notes.validate_command import validate_command
 from pmbench_tasks.notes.validation import findings, normalised
 
 
@@ -110,7 +114,7 @@ def test_an_answer_not_applicable_is_refused(question: str) -> None:
         (of_items({"id": "a" * 65}), "its id is long or has spaces"),
         (of_items({"weight": -1.0}, {}), "its weight is negative"),
         (of_items({"weight": float("nan")}, {}), "its weight is no finite number"),
-        (of_items({"weight": 0.0}, {"weight": 0.0}), "all weights are 0"),
+        (of_items({"weight": 0.0}, {"weight": 0.0}), "no weight is above 0"),
         (of_items({"points": -3.0}), "it has points, and the scale is another"),
         (of_items({"points": -3.0}, scale="points"), "no item has positive points"),
         (of_items({"points": 3.0}, {}, scale="points"), "it has no points"),
@@ -156,7 +160,7 @@ def test_every_line_says_where_and_what_to_do_and_not_what_the_question_was() ->
     assert lines == [
         "error: x.json, item 4 'a4': item 3 asks the same. Leave one out, or its answer counts twice",
         f"error: x.json, item 1 'a1': it cannot be answered yes or no: it is an open question. {ask}",
-        f"x.json, item 2 'a2': it is a statement, not a question. {ask}",
+        f"remark: x.json, item 2 'a2': it is a statement, not a question. {ask}",
     ]
 
 
@@ -179,3 +183,64 @@ def test_a_section_that_is_nearly_one_is_suggested() -> None:
 
 def test_questions_are_compared_without_case_accents_and_signs() -> None:
     assert normalised(" Is the  Café’s dose GIVEN?! ") == "is the cafe s dose given"
+
+
+@pytest.mark.parametrize("name", ["n" * 121, "a\n# b", "back\u202ewards", "\x1b]0;title\x07"])
+def test_a_name_that_would_spoil_a_table_is_an_error(name: str) -> None:
+    made = of("Is the dose given?")
+    assert errors(made) == []
+    assert errors(msgspec.structs.replace(made, name=name)) == [
+        "its name is long, or has characters that cannot be printed"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("item", "scale", "what"),
+    [
+        ({"weight": 1e308}, "yes-no", "its weight is beyond counting"),
+        ({"points": -1e308}, "points", "its points are beyond counting"),
+        ({"weight": -5}, "yes-no", "no weight is above 0"),
+    ],
+)
+def test_weights_that_no_sum_holds_are_errors(item: dict[str, Any], scale: Any, what: str) -> None:
+    others = [{"points": 1.0}] if scale == "points" else []
+    assert what in errors(of_items(item, *others, scale=scale))
+
+
+def validated(tmp_path: Path, text: str, name: str = "mine.md") -> Result:
+    path = tmp_path / name
+    path.write_text(text, encoding="utf-8")
+    return CliRunner().invoke(validate_command, [str(path)], standalone_mode=False)
+
+
+def test_lines_that_may_have_been_meant_as_questions_are_told(tmp_path: Path) -> None:
+    told = validated(tmp_path, "# Mine\n\n| Is it in a table? |\n- Is it so here?\nWhat of prose?\n").output
+    assert "remark: " in told and "2 lines with a question mark passed over" in told and "line 3, 5" in told
+    assert "Mine: 1 question for the whole note, answered yes-no; 0 errors, 1 remark\n" in told
+    assert "remark" not in validated(tmp_path, "- Is it so\n  here?\n").output.replace("0 remarks", "")
+
+
+def test_what_cannot_be_printed_is_not_printed(tmp_path: Path) -> None:
+    name = "a\n# evil \x1b]0;x\x07"
+    made = {"name": name, "section": "q" * 900, "items": [{"id": "a", "question": "Is it so here?"}]}
+    result = validated(tmp_path, json.dumps(made), "mine.json")
+    assert result.return_value == 1
+    assert "evil" not in result.output and "q" * 100 not in result.output
+    assert result.output.count("error: ") == 2 and "error: error" not in result.output
+
+
+@pytest.mark.parametrize("file", ["a\0b", "x" * 5000, "\ud800.txt"])
+def test_a_prompt_file_that_no_file_can_be_called(tmp_path: Path, file: str) -> None:
+    judges = [{"name": "a", "model_name": "b"}]
+    made = {"metrics": [{"name": "jury_score", "prompt_file": file, "judges": judges}]}
+    path = tmp_path / "jury.yaml"
+    path.write_text(json.dumps(made))  # JSON is YAML
+    with pytest.raises(DataError):
+        read_checklist(path)
+
+
+def test_tags_that_are_no_list_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "tags.json"
+    path.write_text(json.dumps({"items": [{"id": "a", "question": "Is it so here?", "tags": 5}]}))
+    with pytest.raises(DataError, match="item 1, tags: a list of texts"):
+        read_checklist(path)

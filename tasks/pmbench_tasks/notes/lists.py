@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -48,32 +49,59 @@ def listed_text(text: str, path: Path, *, plain: bool = False) -> Checklist:
     Raises:
         DataError: there is no question.
     """
-    name, section, category = "", "", ""
-    found: list[tuple[list[str], str]] = []
-    open_item = False
-    for line in text.splitlines():
-        heading, item, told = _HEADING.match(line), _ITEM.match(line), _SECTION.match(line)
-        if told and not found:
-            section, open_item = told[1].strip(), False
-        elif heading and not plain:
-            name, category = (
-                (heading[2], category) if len(heading[1]) == 1 and not name else (name, heading[2])
-            )
-            open_item = False
-        elif item or (plain and line.strip()):
-            found.append(([item[1] if item else line], category))
-            open_item = not plain
-        elif open_item and line[:1].isspace() and line.strip():
-            found[-1][0].append(line)
-        elif not line.strip() or not line[:1].isspace():
-            open_item = False
-    if not found:
+    listed = _listed(text, plain=plain)
+    if not listed.items:
         raise DataError("has no list of questions", where=str(path), remedy="Write one to a line: - Is …?")
     items = tuple(
         Item(id=f"q{number}", question=" ".join(" ".join(lines).split()), category=its)
-        for number, (lines, its) in enumerate(found, 1)
+        for number, (lines, its) in enumerate(listed.items, 1)
     )
-    return Checklist(name=name or path.stem, items=items, section=section_of(section), source=str(path))
+    return Checklist(
+        name=listed.name or path.stem,
+        items=items,
+        section=section_of(listed.section),
+        source=str(path),
+    )
+
+
+def passed_over(text: str) -> list[int]:
+    """Numbers of the lines of Markdown that have a question mark and are no question of the checklist."""
+    return _listed(text, plain=False).passed_over
+
+
+@dataclass(slots=True)
+class _Listed:
+    """What a list says: its items as lines with their category, and the lines that may have been meant as such."""
+
+    name: str = ""
+    section: str = ""
+    items: list[tuple[list[str], str]] = field(default_factory=list)
+    passed_over: list[int] = field(default_factory=list)
+
+
+def _listed(text: str, *, plain: bool) -> _Listed:
+    listed, category, open_item = _Listed(), "", False
+    for number, line in enumerate(text.splitlines(), 1):
+        heading, item, told = _HEADING.match(line), _ITEM.match(line), _SECTION.match(line)
+        if told and not listed.items:
+            listed.section, open_item = told[1].strip(), False
+        elif heading and not plain:
+            if len(heading[1]) == 1 and not listed.name:
+                listed.name = heading[2]
+            else:
+                category = heading[2]
+            open_item = False
+        elif item or (plain and line.strip()):
+            listed.items.append(([item[1] if item else line], category))
+            open_item = not plain
+        elif open_item and line[:1].isspace() and line.strip():
+            listed.items[-1][0].append(line)
+        else:
+            if "?" in line:
+                listed.passed_over.append(number)
+            if not line.strip() or not line[:1].isspace():
+                open_item = False
+    return listed
 
 
 def listed_rows(rows: Sequence[Row], path: Path) -> Checklist:

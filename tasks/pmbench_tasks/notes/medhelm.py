@@ -84,20 +84,24 @@ def _beside(path: Path, name: str, place: str) -> Path:
     if not name:
         raise DataError("names no prompt_file", where=place, remedy="Write prompt_file: judge_prompt.txt")
     folder = path.resolve().parent
-    if not (folder / name).resolve().is_relative_to(folder):
+    try:
+        inside = (folder / name).resolve().is_relative_to(folder)
+        there = inside and (path.parent / name).is_file()
+    except (OSError, ValueError):  # longer than a name can be, or with characters that no name has
+        inside, there = True, False
+    if not inside:
         raise DataError(
             "leads out of the folder of the YAML",
             where=f"{place}, prompt_file",
             remedy="Put the prompt beside it",
         )
-    found = path.parent / name
-    if not found.is_file():
+    if not there:
         raise DataError(
             "there is no such file beside the YAML",
             where=f"{place}, prompt_file",
             remedy="Copy the judge prompt too",
         )
-    return found
+    return path.parent / name
 
 
 def _criteria(prompt: str, where: str) -> list[str]:

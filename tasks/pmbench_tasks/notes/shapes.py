@@ -125,7 +125,7 @@ def item_of(entry: Any, number: int, place: str, *, usual: float = 1.0, strict: 
         or f"q{number}",
         question=_one_line(f"{wording}: {described}" if described and named[0] != "question" else wording),
         weight=usual if weight is None else weight,
-        category=text_of(entry, "category", place) or _axis(entry.get("tags")),
+        category=text_of(entry, "category", place) or _axis(_texts(entry.get("tags"), f"{place}, tags")),
         points=points,
         source_feedback=_sources(entry, place),
     )
@@ -257,9 +257,9 @@ def _ident(entry: Mapping[Any, Any], place: str) -> str:
     return text_of(entry, "id", place)
 
 
-def _axis(tags: Any) -> str:
+def _axis(tags: Iterable[str]) -> str:
     """The axis among the tags of a criterion of HealthBench (`axis:completeness`)."""
-    found = (tag for tag in tags or () if isinstance(tag, str) and tag.startswith("axis:"))
+    found = (tag for tag in tags if tag.startswith("axis:"))
     return next(found, "").removeprefix("axis:")
 
 

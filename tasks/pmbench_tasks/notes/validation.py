@@ -22,6 +22,9 @@ _LONG = 60
 
 _MANY, _TOO_MANY = 100, 1000
 _LONGEST_ID = 64
+_LONGEST_NAME = 120
+_HEAVIEST = 1e6
+_NOT_BEYOND = f"Write at most {_HEAVIEST:,.0f}"
 
 _PDQI = frozenset(
     {"up_to_date", "accurate", "thorough", "useful", "organized", "organised", "comprehensible", "succinct"}
@@ -49,7 +52,7 @@ class Finding(msgspec.Struct, frozen=True):
     def line(self) -> str:
         """It in one line."""
         place = f"{self.where}: " if self.where else ""
-        return f"{'error: ' if self.error else ''}{place}{self.what}. {self.remedy}"
+        return f"{'error' if self.error else 'remark'}: {place}{self.what}. {self.remedy}"
 
 
 def findings(checklist: Checklist) -> list[Finding]:
@@ -87,6 +90,12 @@ def _of_all(checklist: Checklist) -> Iterator[Finding]:
     if not items:
         yield Finding("there are no items", where, "Write at least one question")
         return
+    if len(checklist.name) > _LONGEST_NAME or not checklist.name.isprintable():
+        yield Finding(
+            "its name is long, or has characters that cannot be printed",
+            f"{where}, name".lstrip(", "),
+            f"Write at most {_LONGEST_NAME} characters, in one line",
+        )
     if checklist.section and checklist.section not in SECTIONS:
         near = difflib.get_close_matches(checklist.section.lower(), SECTIONS, n=1, cutoff=0.5)
         hint = f"Did you mean {near[0]}?" if near else f"Write one of {', '.join(SECTIONS)}, or none"
@@ -102,7 +111,7 @@ def _of_all(checklist: Checklist) -> Iterator[Finding]:
                 "no item has positive points", where, "No score exists then: give some points above 0"
             )
     elif not any(item.weight > 0 for item in items):
-        yield Finding("all weights are 0", where, "Give some item a weight above 0")
+        yield Finding("no weight is above 0", where, "Give some item a weight above 0")
     if checklist.ends and len(items) != 9 and len(_pdqi_names(items)) > 4:
         what = f"looks like a PDQI-9, and has {len(items)} of its 9 attributes"
         yield Finding(what, where, "Totals are then not those of a PDQI-9", error=False)
@@ -148,6 +157,8 @@ def _worth(checklist: Checklist, item: Item, where: str) -> Iterator[Finding]:
     if checklist.scale == "points":
         if item.points is None or not math.isfinite(item.points):
             yield Finding("it has no points", where, "Give it a number of points")
+        elif abs(item.points) > _HEAVIEST:
+            yield Finding("its points are beyond counting", where, _NOT_BEYOND)
         elif item.points == 0:
             yield Finding("it is worth 0 points", where, "Its answer changes nothing", error=False)
         return
@@ -157,6 +168,8 @@ def _worth(checklist: Checklist, item: Item, where: str) -> Iterator[Finding]:
         )
     if not math.isfinite(item.weight):
         yield Finding("its weight is no finite number", where, "Write a number from 0")
+    elif item.weight > _HEAVIEST:
+        yield Finding("its weight is beyond counting", where, _NOT_BEYOND)
     elif item.weight < 0:
         remedy = "Ask it so that yes is good, or write a rubric of points, whose scale knows negative ones"
         yield Finding("its weight is negative", where, remedy)

@@ -48,7 +48,8 @@ _ALIASES = {
 }
 """What people write for a section beside its name."""
 
-_STARS = (1, 2, 3, 4, 5)
+_STARS = re.compile(r"[1-5](?:\.0*)?")
+_NOT_OF_FILES = frozenset({"idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape"})
 
 
 class FeedbackFile(msgspec.Struct, frozen=True):
@@ -128,14 +129,12 @@ def _rows(path: Path, encoding: str) -> Sequence[Row]:
             raise DataError(
                 error.what, where=error.where, remedy="Say how it is encoded, such as --encoding windows-1252"
             ) from None
-    try:
-        codecs.lookup(encoding)
-    except LookupError:
+    if not _is_of_text(encoding):
         raise ConfigError(
             "no such encoding",
             where=f"--encoding {encoding}",
             remedy="Write latin-1, windows-1252, utf-16…",
-        ) from None
+        )
     if path.suffix.lower() not in (".csv", ".tsv", ".jsonl", ".ndjson", ".json"):
         raise ConfigError(
             f"files ending in {path.suffix!r} have no encoding of their own", where=f"--encoding {encoding}"
@@ -153,6 +152,16 @@ def _rows(path: Path, encoding: str) -> Sequence[Row]:
         copy = Path(folder) / f"feedback{path.suffix.lower()}"
         copy.write_text(text, encoding="utf-8", newline="")
         return read_table(copy, shown=str(path))
+
+
+def _is_of_text(encoding: str) -> bool:
+    """Whether files are written in this encoding. Python has others, between bytes, and of names and literals."""
+    try:
+        found = codecs.lookup(encoding)
+        "a".encode(encoding)
+    except (LookupError, ValueError):  # no such, or none of text; ValueError: of a name no encoding can have
+        return False
+    return found.name not in _NOT_OF_FILES
 
 
 def _columns(row: Row, path: Path, given: Mapping[str, str]) -> dict[str, str]:
@@ -202,17 +211,13 @@ def _item(row: Row, named: Mapping[str, str], text: str) -> FeedbackItem:
 def _stars(given: str, row: Row, column: str | None) -> int | None:
     if not given:
         return None
-    try:
-        number = float(given)
-    except ValueError:
-        number = 0.0
-    if number not in _STARS:
+    if not _STARS.fullmatch(given):
         raise DataError(
             "stars are whole numbers from 1 (worst) to 5 (best)",
             where=row.where(column),
             remedy="Bring them to that scale, or leave the cell empty",
         )
-    return int(number)
+    return int(given[0])
 
 
 def _sections(given: str, row: Row, column: str | None) -> tuple[str, ...]:
