@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -358,3 +359,22 @@ def test_reference_notes_are_those_that_have_the_section(tmp_path: Path) -> None
     assert [(one.id, one.text) for one in read_references(str(path), AP)] == [("b", "PLAN: Rest.")]
     with pytest.raises(DataError, match="no note has the section objective_exam"):
         read_references(str(path), "objective_exam")
+
+
+@pytest.mark.parametrize(
+    ("rows", "what"),
+    [
+        ([{"id": "a", "feedback": "No dose.", "stars": 2}], "has no column 'transcript'"),
+        (
+            [{"id": "a", "transcript": "Hello.", "note": "PLAN: Rest."}] * 2,
+            "row 2, column 'id': the id 'a' stands twice",
+        ),
+    ],
+)
+def test_a_file_that_has_no_visits_or_one_twice(
+    tmp_path: Path, rows: list[dict[str, object]], what: str
+) -> None:
+    path = tmp_path / "visits.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with pytest.raises(DataError, match=re.escape(what)):
+        read_references(str(path), AP)

@@ -57,8 +57,12 @@ def _general(limits: Limits = (0.0, 1.0), grades: Limits | None = None) -> tuple
     """
     return (
         ClippedMean("score", "checklist_score", title="Checklist score", limits=limits, **_SHARE),
-        ClippedMean("low", "score_low", title="… if all missing answers were no", limits=limits, **_SHARE),
-        ClippedMean("high", "score_high", title="… if all missing answers were yes", limits=limits, **_SHARE),
+        ClippedMean(
+            "low", "score_low", title="… with missing answers at their worst", limits=limits, **_SHARE
+        ),
+        ClippedMean(
+            "high", "score_high", title="… with missing answers at their best", limits=limits, **_SHARE
+        ),
         Ratio(
             "missing",
             "asked",

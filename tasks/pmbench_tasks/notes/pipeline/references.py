@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from importlib.resources import as_file, files
 from pathlib import Path
 
-from pmbench import DataError, Row, read_table
+from pmbench import DataError, Row, id_shown, read_table
 from pmbench_tasks.notes.aci import read_aci
 from pmbench_tasks.notes.pipeline.enforcing import Reference
 from pmbench_tasks.notes.sections import Headers, is_empty
@@ -41,7 +41,7 @@ def read_visits(notes: str, *, headers: Headers = "aci-bench") -> list[Visit]:
     """All visits of the demo, of ACI-bench in its published shapes, or of a table with transcripts and notes.
 
     Raises:
-        DataError: it cannot be read, or its columns cannot be told.
+        DataError: it cannot be read, has no transcripts, or a visit stands twice.
     """
     if notes == DEMO:
         with as_file(files("pmbench_tasks.notes") / "demo" / "visits.jsonl") as path:
@@ -49,7 +49,27 @@ def read_visits(notes: str, *, headers: Headers = "aci-bench") -> list[Visit]:
     else:
         path = Path(notes)
         rows = read_aci(path) or [_named(row) for row in read_table(path)]
+        _check(rows, path)
     return list(visits_of(rows, headers=headers))
+
+
+def _check(rows: Sequence[Row], path: Path) -> None:
+    if not any("transcript" in row.values for row in rows):
+        raise DataError(
+            "has no column 'transcript'",
+            where=str(path),
+            remedy="Give the columns id, transcript and note, or ACI-bench as published",
+        )
+    seen: set[str] = set()
+    for row in rows:
+        ident = str(row.values.get("id"))
+        if ident in seen:
+            raise DataError(
+                f"the id {id_shown(ident)} stands twice",
+                where=row.where("id"),
+                remedy="Give each visit its own",
+            )
+        seen.add(ident)
 
 
 def _references(visits: Sequence[Visit], section: str, headers: Headers) -> Iterator[Reference]:
