@@ -49,7 +49,7 @@ demo-checklist: $(VENV)/.embedded
 	$(PIP) --editable '.[embedded,checklist]'
 	$(BIN)/pmbench fetch smollm2-135m all-minilm-l6-v2
 	mkdir -p -m 700 $(DEMO)
-	$(BIN)/pmbench checklist build --runs $(DEMO) --feedback demo --limit 60 --model smollm2-135m --size 6 --out $(DEMO)/grown.json
+	$(BIN)/pmbench checklist build --runs $(DEMO) --feedback demo --limit 60 --batch 5 --model smollm2-135m --size 6 --out $(DEMO)/grown.json
 	$(BIN)/pmbench checklist evaluate $(DEMO)/grown.json baseline --runs $(DEMO) --feedback demo --feedback-limit 60 \
 	  --notes demo --limit 2 --preferences demo --tests 0 --ask batch --perturbations delete_section,repeat_sentence \
 	  --model smollm2-135m --resamples 500 --splits 5 --out $(DEMO)/checklists
