@@ -13,11 +13,19 @@ if TYPE_CHECKING:
     from pmbench.core.blank import says_nothing
     from pmbench.core.dataset import Column, DatasetSpec, HubDataset, Row, Sensitivity
     from pmbench.core.digest import digest
-    from pmbench.core.errors import ConfigError, DataError, RequestFailed, UnknownName, Unscored, UserError
+    from pmbench.core.errors import (
+        ConfigError,
+        DataError,
+        MissingExtra,
+        RequestFailed,
+        UnknownName,
+        Unscored,
+        UserError,
+    )
     from pmbench.core.instance import Instance, Response, Score
     from pmbench.core.metric import F1, Macro, Mean, Metric, MetricGroup, Ratio
     from pmbench.core.model import Choice, Completion, Embedder, Message, Model, Usage
-    from pmbench.core.options import Options, PathOption
+    from pmbench.core.options import Options, PathOption, ScoringOption
     from pmbench.core.task import (
         EMBEDDED,
         Judge,
@@ -74,6 +82,7 @@ _HOME = {
     "Message": "pmbench.core.model",
     "Metric": "pmbench.core.metric",
     "MetricGroup": "pmbench.core.metric",
+    "MissingExtra": "pmbench.core.errors",
     "Model": "pmbench.core.model",
     "Options": "pmbench.core.options",
     "PairMean": "pmbench.core.unit_metrics",
@@ -88,6 +97,7 @@ _HOME = {
     "Row": "pmbench.core.dataset",
     "SPLITTER": "pmbench.text.sentences",
     "Score": "pmbench.core.instance",
+    "ScoringOption": "pmbench.core.options",
     "Sensitivity": "pmbench.core.dataset",
     "Strategy": "pmbench.core.task",
     "StrategyContext": "pmbench.core.task",
@@ -155,6 +165,7 @@ __all__ = [
     "Message",
     "Metric",
     "MetricGroup",
+    "MissingExtra",
     "Model",
     "Options",
     "PairMean",
@@ -168,6 +179,7 @@ __all__ = [
     "Response",
     "Row",
     "Score",
+    "ScoringOption",
     "Sensitivity",
     "Strategy",
     "StrategyContext",

@@ -273,7 +273,7 @@ def _print_plan(plan: Plan, notes: Sequence[str], *, dry_run: bool) -> None:
         f"model     {plan.model.name}"
         + (f": {plan.model.spec}" if str(plan.model.spec) != plan.model.name else ""),
         f"strategy  {plan.strategy_name}",
-        *(f"option    {name}={value}" for name, value in plan.asked.options.items()),
+        *(f"option    {name}={value}" for name, value in plan.options.items()),
         *(f"judge     {role}={name}" for role, name in plan.judge_names.items()),
         f"run       {plan.folder.path}",
         *(["batch     jobs of the batch API, at half the price"] if request.batch_api else []),
@@ -354,6 +354,8 @@ def _print_what_next(console: Console, outcome: Outcome, to_mend: str) -> None:
         lost = outcome.results.counts
         what = to_mend if lost.failed else RETRY
         console.print(f"{what}; to allow that much, add --max-missing SHARE.", markup=False, soft_wrap=True)
+    elif outcome.results.counts.partial:
+        console.print(f"{RETRY}.", markup=False, soft_wrap=True)
 
 
 def _write_json(where: str, outcomes: Sequence[Outcome]) -> None:

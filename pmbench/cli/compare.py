@@ -13,12 +13,14 @@ from pmbench.cli.columns import printable
 if TYPE_CHECKING:
     from pmbench.core.metric import Metric
     from pmbench.leaderboard.two_runs import Compared, TwoRuns
+    from pmbench.stats.equivalence import Equivalence
 
 
 @click.command()
 @click.argument("first", metavar="RUN_A")
 @click.argument("second", metavar="RUN_B")
 @click.option("--slice", "part", metavar="NAME=LABEL", help="Keep to a subgroup, as difficulty=hard.")
+@click.option("--margin", type=float, help="The smallest difference that matters: do they differ by less?")
 @click.option("--on-common", is_flag=True, help="Compare the instances that both have scored.")
 @click.option(
     "--resamples", type=click.IntRange(100), default=10_000, show_default=True, help="Of interval and test."
@@ -30,6 +32,7 @@ def compare(
     first: str,
     second: str,
     part: str | None,
+    margin: float | None,
     on_common: bool,
     resamples: int,
     seed: int,
@@ -51,6 +54,7 @@ def compare(
         on_common=on_common,
         slice_of=_slice(part),
         statistics=Resampling(resamples=resamples, permutations=resamples, seed=seed),
+        margin=margin,
     )
     if json_file == "-":
         click.echo(msgspec.json.format(msgspec.json.encode(found), indent=2).decode())
@@ -147,6 +151,25 @@ def _print(found: TwoRuns, metrics: dict[str, Metric]) -> None:
         console.print(line, markup=False, soft_wrap=True)
 
 
+def _at_margin(found: Equivalence, primary: Metric) -> Iterator[str]:
+    from pmbench.leaderboard.wording import bare, p_value
+
+    margin = bare(primary, found.margin)
+    if found.low != found.low:
+        yield f"margin {margin}: {found.note or 'no test'}"
+        return
+    ends = f"{bare(primary, found.low, sign=True)} to {bare(primary, found.high, sign=True)}"
+    same = "A and B differ" if found.equivalent else "it is not shown that A and B differ"
+    yield (
+        f"margin {margin}: {same} by less than that (90% interval of A − B {ends};"
+        f" p {p_value(found.p_equivalent)})"
+    )
+    worse = "A is not worse than B" if found.not_inferior else "it is not shown that A is not worse than B"
+    yield f"margin {margin}: {worse} by that much (p {p_value(found.p_not_inferior)})"
+    if found.note:
+        yield f"{primary.title}: {found.note}."
+
+
 def _without(found: TwoRuns) -> str:
     """What is left out, where the two have not scored the same instances."""
     if not found.only_first and not found.only_second:
@@ -174,6 +197,8 @@ def _lines(found: TwoRuns, primary: Metric) -> Iterator[str]:
             titles.setdefault(note, []).append(metric.title)
     for note, of in titles.items():
         yield f"{', '.join(of)}: {note}."
+    if found.at_margin is not None:
+        yield from _at_margin(found.at_margin, primary)
     if found.overlap is not None:
         share = {name: getattr(found.overlap, name) for name in ("both", "first", "second", "neither")}
         told = {name: f"{count:g} ({100 * count / found.common:.1f}%)" for name, count in share.items()}

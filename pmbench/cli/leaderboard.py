@@ -2,28 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import click
 
-from pmbench.cli.columns import printable
-
 if TYPE_CHECKING:
-    from pmbench.leaderboard.table import Comparison, GroupHead, Leaderboard, Measure, MetricHead, Table
+    from pmbench.core.task import Task
+    from pmbench.leaderboard.table import Leaderboard
 
-_NARROW = 120
-"""Below this width an interval goes below its value."""
-
-_NAME = 20
-"""Characters that a system's name may take before columns of numbers move into a table of their own."""
+_DAMAGED = 1
+"""Exit status where a run or record cannot be used that should have been in a table."""
 
 
 @click.command()
 @click.option("-t", "--task", "name", required=True, help="Name of the task.")
 @click.option(
-    "-o", "--output", "file", help="Write the leaderboard as Markdown to this file (- for standard output)."
+    "-o",
+    "--output",
+    metavar="PATH",
+    help="Write the leaderboard to this file; its ending says in which format (.md, .csv, .json, .tex). With --format"
+    " also a folder. - for standard output.",
+)
+@click.option(
+    "-f",
+    "--format",
+    "form",
+    metavar="FORMATS",
+    help="md, csv, json, latex, or several with commas between them.",
+)
+@click.option(
+    "--columns",
+    metavar="NAMES",
+    help="One table with these columns, as edit_f1,difference,p,scored. A wrong name lists those that there are.",
 )
 @click.option("--include-incomplete", is_flag=True, help="Also runs that are incomplete; their rows say so.")
 @click.option(
@@ -51,230 +62,93 @@ _NAME = 20
     metavar="RUN",
     help="Leave out a run, by the beginning of its digest. Repeatable.",
 )
+@click.option(
+    "--records",
+    metavar="FOLDER",
+    help="A folder of records that pmbench export made. With --runs also those runs, else records alone.",
+)
 @click.option("--runs", "folder", help="The runs folder. Default: PMBENCH_RUNS, or runs.")
+@click.pass_context
 def leaderboard(
+    context: click.Context,
     name: str,
-    file: str | None,
+    output: str | None,
+    form: str | None,
+    columns: str | None,
     include_incomplete: bool,
     max_missing: float,
     aggregate: Literal["strategy"] | None,
     resamples: int,
     seed: int,
     exclude: tuple[str, ...],
+    records: str | None,
     folder: str | None,
 ) -> None:
     """Set the runs of a task side by side, with intervals and paired tests.
 
     Only runs that may be compared stand in one table: the same task version and options, the same data and
     instances, the same judges. What differs stands over each table.
+
+    Exit status: 0 done, 1 a run or record that belongs into a table is damaged, 2 an error that you can mend.
     """
     from pmbench.core.registry import load_task
     from pmbench.leaderboard.board import leaderboard as make
-    from pmbench.leaderboard.markdown import render_markdown
-    from pmbench.leaderboard.page import check_output, write_page
+    from pmbench.leaderboard.columns import parse
+    from pmbench.leaderboard.formats import FORMATS, files
+    from pmbench.leaderboard.page import check_output
     from pmbench.leaderboard.table import Resampling
     from pmbench.running.plan import runs_folder
 
     task = load_task(name)
-    if file is not None and file != "-":
-        check_output(Path(file))
-    statistics = Resampling(resamples=resamples, permutations=resamples, seed=seed)
+    names = parse(columns, [metric.name for metric in task.metrics]) if columns is not None else None
+    written = files(name, output, form)
+    for one, path in written.items():
+        check_output(path, FORMATS[one].beginning.encode())
     board = make(
         task,
-        runs_folder(folder),
+        None if records and folder is None else runs_folder(folder),
+        records=Path(records) if records else None,
         include_incomplete=include_incomplete,
         max_missing=max_missing,
-        statistics=statistics,
+        statistics=Resampling(resamples=resamples, permutations=resamples, seed=seed),
         aggregate=aggregate,
         exclude=exclude,
     )
-    text = render_markdown(board, task)
-    if file == "-":
-        click.echo(text, nl=False)
+    _give(board, task, names, written, _printed(output, form))
+    if any(left.damaged for left in board.left_out):
+        context.exit(_DAMAGED)
+
+
+def _printed(output: str | None, form: str | None) -> str | None:
+    """The format that goes to standard output, if one does."""
+    from pmbench.leaderboard.formats import formats_of
+
+    if output == "-" or (output is None and form is not None):
+        return formats_of(form)[0] if form is not None else "md"
+    return None
+
+
+def _give(
+    board: Leaderboard,
+    task: type[Task],
+    names: list[str] | None,
+    written: dict[str, Path],
+    printed: str | None,
+) -> None:
+    """Write the files and print: a format alone, or the tables of a terminal."""
+    from pmbench.cli.leaderboard_shown import left_out, show
+    from pmbench.leaderboard.formats import FORMATS
+    from pmbench.leaderboard.page import write_page
+
+    if printed is not None:
+        click.echo(FORMATS[printed].render(board, task, names), nl=False)
+        for line in left_out(board) if printed in ("csv", "latex") else ():
+            click.echo(line, err=True)
         return
-    if file is not None:
+    texts = {one: FORMATS[one].render(board, task, names) for one in written}
+    for one, path in written.items():
         # First: the reader of what is printed may go away (`| head`).
-        write_page(Path(file), text)
-    _print(board)
-    if file is not None:
-        click.echo(f"written: {file}")
-
-
-def _print(board: Leaderboard) -> None:
-    from pmbench.leaderboard.groups import by_presence
-    from pmbench.leaderboard.wording import counted, judges_text
-
-    for table in board.tables:
-        judges = " / ".join(dict.fromkeys(judges_text(row.judges) for row in table.rows))
-        told = f"judges: {judges}"
-        _print_title(
-            f"{board.title}: {table.data}, {table.instances} of {table.dataset} instances, "
-            f"{counted(table.units, 'message') if table.units else counted(table.clusters, 'cluster')};"
-            f" judges {judges or 'none'}"
-        )
-        _print_lines(f"  {line}" for line in table.differs if line != told)
-        own = board.of(table)
-        _print_systems(own, table)
-        _print_lines(f"- {note}" for note in table.notes)
-        if table.strategies:
-            _print_strategies(own, table)
-        there, absent = by_presence(own.groups, table)
-        for group in there:
-            _print_group(own, group, table)
-        if absent:
-            titles = "; ".join(group.title for group in absent)
-            _print_lines(["", f"No system here has the numbers of these tables: {titles}."])
-        _print_cost(table)
-        _print_lines([""])
-    if board.tables and (board.others or board.groups):
-        _print_lines(["-o FILE writes all metrics, each with its interval (-o - shows them here)."])
-    _print_lines(f"not in a table: {left.where}: {left.reason}" for left in board.left_out)
-
-
-def _print_systems(board: Leaderboard, table: Table) -> None:
-    from pmbench.cli.terminal import output
-    from pmbench.leaderboard.wording import DASH
-
-    between = "\n" if output().width < _NARROW else " "
-
-    def measured(one: Measure | Comparison | None) -> str:
-        return f"{one.number}{between}{one.interval}".rstrip() if one else DASH
-
-    primary, *headlines = board.leading
-    level = f"[{100 * board.statistics.level:g}% interval]"
-    heads = [f"{primary.full_heading} {level}", "minus the best", "p (Holm)"]
-    heads += [*(f"{one.full_heading} {level}" for one in headlines), "n", "lost or odd"]
-    rows = []
-    for row in table.rows:
-        against = row.against
-        cells = [str(row.number), row.model + (f" ({row.settings})" if row.settings else ""), row.strategy]
-        cells += [measured(row.measures[primary.name]), measured(against)]
-        cells += [against.p_text if against else DASH]
-        cells += [measured(row.measures[one.name]) for one in headlines]
-        rows.append([*cells, str(row.counts.scored), row.failures])
-    _print_blocks(["", "system", "strategy"], heads, rows)
-
-
-def _print_strategies(board: Leaderboard, table: Table) -> None:
-    _print_lines([""])
-    _print_title("Strategies: mean ± standard deviation over models (how much models differ, no interval)")
-    heads = [*board.leading, *board.others]
-    rows = [
-        [one.strategy, str(one.models), *(one.spreads[head.name].text for head in heads)]
-        for one in table.strategies
-    ]
-    _print_blocks(["strategy", "models"], [_heading(head) for head in heads], rows)
-    _print_lines(f"- {note}" for note in table.strategy_notes)
-
-
-def _print_group(board: Leaderboard, group: GroupHead, table: Table) -> None:
-    """The values of a group of metrics: of the strategies where they were asked for, else of the systems."""
-    from pmbench.leaderboard.wording import DASH
-
-    reference = table.references.get(group.title)
-    names = ["strategy"] if table.strategies else ["", "system", "strategy"]
-    rows = []
-    if reference:
-        there = [reference.measures.get(name) for name in group.metrics]
-        label = [group.reference] if table.strategies else ["", group.reference, ""]
-        rows.append([*label, *(one.number if one else DASH for one in there)])
-    for strategy in table.strategies:
-        near = reference.nearest_strategies if reference else {}
-        marks = [strategy.strategy in near.get(name, ()) for name in group.metrics]
-        texts = [strategy.spreads[name].text for name in group.metrics]
-        rows.append([strategy.strategy, *map(_marked, texts, marks)])
-    for row in table.rows if not table.strategies else ():
-        near_rows = reference.nearest if reference else {}
-        marks = [row.number in near_rows.get(name, ()) for name in group.metrics]
-        texts = [row.measures[name].number for name in group.metrics]
-        rows.append([str(row.number), row.model, row.strategy, *map(_marked, texts, marks)])
-    _print_lines([""])
-    _print_title(group.title + (", mean ± standard deviation over models" if table.strategies else ""))
-    _print_blocks(names, [_heading(head) for head in board.columns(group)], rows)
-    if reference:
-        of_strategies, of_rows = reference.nearest_strategies.values(), reference.nearest.values()
-        marked = any(of_strategies) if table.strategies else any(of_rows)
-        _print_lines([f"* nearest to {group.reference}"] * marked + [f"- {note}" for note in reference.notes])
-
-
-def _print_cost(table: Table) -> None:
-    """What answers cost and how long they took, where that is known of any system."""
-    from pmbench.leaderboard.took import cost_columns, cost_notes
-
-    columns = cost_columns(table.rows)
-    if not columns:
-        return
-    rows = [
-        [str(row.number), row.model, row.strategy, *(cells[place] for _, cells in columns)]
-        for place, row in enumerate(table.rows)
-    ]
-    _print_lines([""])
-    _print_title("Cost and time")
-    _print_blocks(["", "system", "strategy"], [title for title, _ in columns], rows)
-    _print_lines(f"- {note}" for note in cost_notes(table.rows))
-
-
-def _heading(head: MetricHead) -> str:
-    return f"{head.heading} {head.arrow}".rstrip()
-
-
-def _marked(text: str, marked: bool) -> str:
-    return f"{text}*" if marked else text
-
-
-def _print_title(text: str) -> None:
-    from pmbench.cli.terminal import output
-
-    output().print(printable(text), style="bold", markup=False)
-
-
-def _print_lines(lines: Iterable[str]) -> None:
-    from pmbench.cli.terminal import output
-
-    console = output()
-    for line in lines:
-        console.print(printable(line), markup=False, soft_wrap=True)
-
-
-def _print_blocks(names: Sequence[str], heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """A table, cut into several where the terminal is too narrow for its columns of numbers."""
-    from pmbench.cli.terminal import output
-
-    first = len(names)
-    labels = [max(len(row[i]) for row in [names, *rows]) for i in range(first)]
-    room = output().width - sum(min(width, _NAME) + 2 for width in labels)
-    widths = _widths(heads, [row[first:] for row in rows])
-    start = 0
-    while start < len(heads):
-        stop = start + 1
-        while stop < len(heads) and sum(widths[start : stop + 1]) + 2 * (stop - start) <= room:
-            stop += 1
-        cut = [[*row[:first], *row[first + start : first + stop]] for row in rows]
-        _print_table(names, heads[start:stop], cut)
-        start = stop
-
-
-def _print_table(names: Sequence[str], heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """A table in which names are cut to fit, and numbers never."""
-    from rich.markup import escape
-    from rich.table import Table as Rich
-
-    from pmbench.cli.terminal import output
-
-    console = output()
-    shown = Rich(box=None, pad_edge=False, header_style="bold")
-    for name in names:
-        shown.add_column(name, overflow="fold")
-    # Headings are cut between words where there is no room for them in one line.
-    ample = console.width > sum(map(len, heads)) + sum(max(map(len, cells)) + 2 for cells in rows)
-    for head, width in zip(heads, _widths(heads, [row[len(names) :] for row in rows]), strict=True):
-        shown.add_column(escape(head), width=max(width, len(head)) if ample else width)
-    for row in rows:
-        shown.add_row(*(escape(printable(cell)) for cell in row))
-    console.print(shown)
-
-
-def _widths(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:
-    """Of each column of numbers the longest word of its heading, or its longest line."""
-    lines = [[line for row in rows for line in row[i].split("\n")] for i in range(len(heads))]
-    return [max(map(len, [*head.split(), *cells])) for head, cells in zip(heads, lines, strict=True)]
+        write_page(path, texts[one], FORMATS[one].beginning.encode())
+    show(board, names)
+    for path in written.values():
+        click.echo(f"written: {path}")

@@ -27,6 +27,7 @@ COMMANDS = {
     "export": ("pmbench.cli.export:export", "Write a run in a file format of its task."),
     "report": ("pmbench.cli.report:report", "Write a run as one page of HTML."),
     "compare": ("pmbench.cli.compare:compare", "Compare two runs, instance by instance."),
+    "power": ("pmbench.cli.power:power", "Say what differences a run's data can show."),
 }
 """Module and function of each command, and what the overview says of it."""
 

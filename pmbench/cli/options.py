@@ -78,7 +78,9 @@ WAIT = click.option(
     "--wait", is_flag=True, help="With --batch-api: look every minute until all jobs are collected."
 )
 RETRY_FAILED = click.option(
-    "--retry-failed", is_flag=True, help="Try again what failed after all its retries."
+    "--retry-failed",
+    is_flag=True,
+    help="Try again what failed after all its retries, single requests of judges too.",
 )
 FRESH = click.option(
     "--fresh", is_flag=True, help="Begin the run anew and ask everything again; the earlier round is kept."

@@ -86,7 +86,7 @@ def _show_record(console: Console, run: StoredRun) -> None:
         "run": f"{record.digest[:12]}, begun {record.created_at}"
         + (f", round {record.round}" * bool(record.round)),
         "task": f"{asked.task} (version {asked.task_version})",
-        "options": ", ".join(f"{name}={value}" for name, value in asked.options.items()),
+        "options": ", ".join(f"{name}={value}" for name, value in run.options.items()),
         "data": f"{data.location}, {data.instances} instances, {data.sensitivity}",
         "fingerprint": asked.fingerprint[:12],
         "model": record.model if record.spec == record.model else f"{record.model}: {record.spec}",

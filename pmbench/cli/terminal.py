@@ -230,6 +230,8 @@ def counts_line(results: Results) -> str:
         parts.append(f"{c.instances} of the dataset's {c.dataset} instances")
     named = ("failed", "missing", "pending", "refused", "truncated", "empty")
     parts += [f"{getattr(c, name)} {name}" for name in named if getattr(c, name)]
+    if c.partial:
+        parts.append(f"{c.partial} scored though a judge's requests failed")
     if c.failures:
         parts.append("kinds: " + ", ".join(f"{kind} {n}" for kind, n in c.failures.items()))
     return "; ".join(parts)

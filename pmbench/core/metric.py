@@ -49,6 +49,8 @@ class Metric(ABC):
         higher_is_better: direction; None where neither end is better.
         limits: least and greatest value that one instance can have, where the metric is a mean over instances
             (the best and worst case of a missing instance); None where it is not, or where they are not known.
+        bounds: least and greatest value of the metric itself, where its formula puts it between two numbers that
+            `limits` go beyond; its interval and its worst and best case are put there, too.
         digits: decimals shown.
         unit: what is shown after the number (`words`), or `%` for a share shown as per cent.
         group: the table it stands in, under its title; None: with the task's main metrics.
@@ -60,6 +62,7 @@ class Metric(ABC):
 
     scheme: Scheme = "cluster"
     limits: tuple[float, float] | None = None
+    bounds: tuple[float, float] | None = None
 
     def __init__(
         self,
@@ -127,6 +130,12 @@ class Metric(ABC):
     def __call__(self, stats: Mapping[str, Floats]) -> float:
         """The metric over all instances."""
         return float(self.value(self.columns(stats).sum(axis=0)))
+
+    def within(self, value: float) -> float:
+        """A value, or an end of its interval, put between `bounds`; NaN stays NaN."""
+        if self.bounds is None or value != value:
+            return value
+        return min(max(value, self.bounds[0]), self.bounds[1])
 
     def shown(self, value: float) -> str:
         """A value as text with this metric's decimals and unit; an en dash for NaN."""

@@ -106,6 +106,21 @@ class Model(Protocol):
         """Which of `chat`, `choose`, `reward`, `embed` it can do."""
         ...
 
+    @property
+    def parallel(self) -> int:
+        """How many requests are worth having in flight at once; 1: it does one after the other."""
+        ...
+
+    @property
+    def chooses_in_words(self) -> bool:
+        """Whether `choose` asks for an option's name where its probabilities are wanted: they are one-hot then."""
+        ...
+
+    @property
+    def features(self) -> frozenset[str]:
+        """What of a request its backend can heed: `schema`, `seed`, `temperature`, `stop`…"""
+        ...
+
     async def chat(
         self,
         messages: Sequence[Message],

@@ -18,6 +18,7 @@ from pmbench.leaderboard.comparable import Group, comparable, data_name, disting
 from pmbench.leaderboard.comparing import KeptColumns, against_first, intervals, number, order
 from pmbench.leaderboard.groups import group_heads, metric_heads, references
 from pmbench.leaderboard.notes import notes
+from pmbench.leaderboard.plain_words import foot, plain_words
 from pmbench.leaderboard.table import Comparison, Leaderboard, Measure, Resampling, SystemRow, Table
 from pmbench.leaderboard.took import took
 from pmbench.leaderboard.wording import failures, interval, shown
@@ -30,8 +31,9 @@ DEFAULT = Resampling()
 
 def leaderboard(
     task: Task | type[Task],
-    runs: Path,
+    runs: Path | None,
     *,
+    records: Path | None = None,
     include_incomplete: bool = False,
     max_missing: float = 1.0,
     statistics: Resampling = DEFAULT,
@@ -42,7 +44,8 @@ def leaderboard(
 
     Args:
         task: whose runs; its metrics are the columns.
-        runs: the runs folder.
+        runs: the runs folder; None: records alone.
+        records: a folder with records of runs (`pmbench export`); None: runs alone.
         include_incomplete: also take incomplete runs; their rows say so.
         max_missing: greatest share of responses without a score of a run that is taken: a system that answers
             only what it is good at must not come first.
@@ -51,15 +54,19 @@ def leaderboard(
         exclude: beginnings of digests of runs to leave out.
 
     Raises:
-        StorageError: there is no folder of a run of this task, or none that is to be excluded.
+        StorageError: there is no run and no record of this task, or none that is to be excluded; or a record is of a
+            newer version.
         PluginError: the task's metrics do not fit each other.
     """
-    entries, left = collect(task.name, runs, include_incomplete=include_incomplete)
+    entries, left = collect(task.name, runs, include_incomplete=include_incomplete, records=records)
     if not entries and not left:
+        remedy = (
+            f"Run: pmbench run --task {task.name} --model …" if runs else "Make one: pmbench export RUN -o …"
+        )
         raise StorageError(
-            f"no run of {task.name} here",
-            where=str(runs),
-            remedy=f"Run: pmbench run --task {task.name} --model …",
+            f"no {'run' if runs else 'record'} of {task.name} here",
+            where=str(runs or records),
+            remedy=remedy,
         )
     entries = _without(entries, exclude, left)
     columns = {id(entry): KeptColumns(entry.scores) for entry in entries}
@@ -72,7 +79,7 @@ def leaderboard(
     metrics = _in_use(task.metrics, agreeing)
     groups = group_heads(metrics)
     tables = []
-    for group in comparable(agreeing, task.version):
+    for group in comparable(agreeing, task.version, task.options):
         scored = [columns[id(entry)] for entry in group.entries]
         table, places = _table(metrics, group, scored, statistics, task.cautions)
         strategies, told = by_strategy(metrics, table.rows) if aggregate else ([], [])
@@ -155,7 +162,7 @@ def _agrees(metrics: Sequence[Metric], entry: Entry, columns: ScoreColumns, left
                 " task's formula were changed after they were written; the run's command given again takes the"
                 " scores as they are now"
             )
-            left.append(LeftOut(entry.where, reason))
+            left.append(LeftOut(entry.where, reason, damaged=True))
             return False
     return True
 
@@ -173,7 +180,7 @@ def _table(
     names = [f"{one.results.model}\n{one.results.strategy}\n{one.results.run}" for one in group.entries]
     places = order(primary, [one[primary.name].value for one in found], names)
     entries = [group.entries[place] for place in places]
-    comparisons = against_first(
+    comparisons, pairs = against_first(
         primary,
         [columns[place] for place in places],
         statistics,
@@ -188,7 +195,7 @@ def _table(
     table = Table(
         differs=group.differs,
         version=head.record.asked.task_version,
-        options=head.record.asked.options,
+        options=group.options,
         data=data_name(head),
         fingerprint=head.record.asked.fingerprint,
         sensitivity=head.record.data.sensitivity,
@@ -199,9 +206,11 @@ def _table(
         units=0 if primary.scheme == "cluster" else len({unit for one in columns for unit in one.units}),
         rows=rows,
         notes=[],
+        pairs=pairs,
     )
     told = [*cautions(head.results.judges), *notes(table, metrics)]
-    return msgspec.structs.replace(table, notes=told), places
+    words = plain_words(table, primary, alpha=1 - statistics.level)
+    return msgspec.structs.replace(table, notes=told, words=words, foot=foot(table, head)), places
 
 
 def _row(
@@ -232,6 +241,7 @@ def _row(
         failures=failures(results.counts),
         judges=results.judges,
         took=took(results),
+        made_with=str(entry.record.environment.get("packages", {}).get("pmbench", "")),
     )
 
 

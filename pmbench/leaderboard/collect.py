@@ -1,4 +1,4 @@
-"""Find the scored runs of a task below a runs folder. One that cannot be used is listed with the reason."""
+"""Find the scored runs of a task below a runs folder, and records. What cannot be used is listed with the reason."""
 
 from __future__ import annotations
 
@@ -25,10 +25,16 @@ class ScoreLine(ScoreRecord, kw_only=True):
 
 
 class LeftOut(msgspec.Struct, frozen=True):
-    """A folder that is not in a table: where it is below the runs folder, and why."""
+    """A folder that is not in a table.
+
+    Attributes:
+        where: it is below the runs folder, or the folder of records; reason: why it is left out.
+        damaged: whether it should have been in a table and cannot be read, or was changed by another hand.
+    """
 
     where: str
     reason: str
+    damaged: bool = False
 
 
 @dataclass(frozen=True)
@@ -48,8 +54,16 @@ class Entry:
     scores: list[ScoreLine]
 
 
-class _Unusable(Exception):
-    """Why a folder cannot be used."""
+class Unusable(Exception):
+    """Why a folder cannot be used; `damaged` as in `LeftOut`."""
+
+    def __init__(self, reason: str, *, damaged: bool = True) -> None:
+        super().__init__(reason)
+        self.damaged = damaged
+
+
+Found = tuple[str, Entry | Unusable]
+"""A folder and what is in it, or why that cannot be used."""
 
 
 class _AskedRaw(msgspec.Struct):
@@ -58,32 +72,42 @@ class _AskedRaw(msgspec.Struct):
     asked: dict[str, Any]
 
 
-def collect(task: str, runs: Path, *, include_incomplete: bool = False) -> tuple[list[Entry], list[LeftOut]]:
+def collect(
+    task: str, runs: Path | None, *, include_incomplete: bool = False, records: Path | None = None
+) -> tuple[list[Entry], list[LeftOut]]:
     """Read every scoring of every run of a task.
 
     Args:
         task: name of the task.
-        runs: the runs folder.
+        runs: the runs folder; None: no runs.
         include_incomplete: also take runs whose status is `incomplete`.
+        records: a folder with records of runs in it; None: no records.
 
     Returns:
         What can stand in a table, in order of the folders; and what cannot, with the reason.
+
+    Raises:
+        NewerRecord: a record that a newer version has made.
     """
+    from pmbench.leaderboard.records import records_below
+
+    found: list[Found] = []
+    if runs is not None:
+        found += (
+            (str(path.relative_to(runs)), _tried(task, runs, path, run))
+            for path, run in _folders(runs / task)
+        )
+    if records is not None:
+        found += records_below(records, task)
     entries: dict[tuple[str, str], Entry] = {}
     left: list[LeftOut] = []
-    for path, run in _folders(runs / task):
-        where = str(path.relative_to(runs))
-        try:
-            entry = _read(task, where, path, run)
-            if entry.results.status == "incomplete" and not include_incomplete:
-                raise _Unusable(
-                    f"incomplete ({entry.results.reason or 'work is left'}); --include-incomplete takes it"
-                )
-        except _Unusable as error:
-            left.append(LeftOut(where, str(error)))
+    for where, entry in found:
+        if isinstance(entry, Unusable):
+            left.append(LeftOut(where, str(entry), entry.damaged))
             continue
-        except OSError as error:
-            left.append(LeftOut(where, f"cannot be read ({error.strerror or type(error).__name__})"))
+        if entry.results.status == "incomplete" and not include_incomplete:
+            why = entry.results.reason or "work is left"
+            left.append(LeftOut(where, f"incomplete ({why}); --include-incomplete takes it"))
             continue
         key = (entry.results.run, entry.results.scoring)
         twin = entries.get(key)
@@ -95,6 +119,15 @@ def collect(task: str, runs: Path, *, include_incomplete: bool = False) -> tuple
             left.append(LeftOut(other.where, f"a copy of the run in {entry.where}"))
         entries[key] = entry
     return list(entries.values()), left
+
+
+def _tried(task: str, runs: Path, path: Path, run: RunFolder) -> Entry | Unusable:
+    try:
+        return _read(task, str(path.relative_to(runs)), path, run)
+    except Unusable as error:
+        return error
+    except OSError as error:
+        return Unusable(f"cannot be read ({error.strerror or type(error).__name__})")
 
 
 def _folders(below: Path) -> Iterator[tuple[Path, RunFolder]]:
@@ -110,13 +143,13 @@ def _folders(below: Path) -> Iterator[tuple[Path, RunFolder]]:
 
 def _read(task: str, where: str, path: Path, run: RunFolder) -> Entry:
     if not run.run_json.is_file():
-        raise _Unusable("not a run: it has no run.json")
+        raise Unusable("not a run: it has no run.json")
     if path == run.path:
-        raise _Unusable("not scored yet")
+        raise Unusable("not scored yet", damaged=False)
     if not (path / RESULTS).is_file():
-        raise _Unusable(f"not finished: it has no {RESULTS}; give the run's command again")
+        raise Unusable(f"not finished: it has no {RESULTS}; give the run's command again", damaged=False)
     if not (path / SCORING).is_file():
-        raise _Unusable(
+        raise Unusable(
             f"it has no {SCORING}; move the folder of the scoring away and give the run's command again"
         )
     record = _decoded(run.run_json, RunRecord)
@@ -128,7 +161,7 @@ def _read(task: str, where: str, path: Path, run: RunFolder) -> Entry:
     except StorageError as error:
         # Only the line: the folders of this machine are nobody's business where the list is published.
         line = error.where.removeprefix(str(path / SCORES))
-        raise _Unusable(f"{SCORES}{line}: {error.what}") from None
+        raise Unusable(f"{SCORES}{line}: {error.what}") from None
     latest = {(line.id, line.sample): line for line in lines if line.round == record.round}
     scores = [line for line in latest.values() if line.status == "ok"]
     entry = Entry(where, record, results, scoring, scores)
@@ -141,7 +174,7 @@ def _decoded(path: Path, kind: type[Any]) -> Any:
         return read_json(path, kind)
     except StorageError as error:
         remedy = error.remedy[:1].lower() + error.remedy[1:]
-        raise _Unusable(f"{path.name}: {error.what}; {remedy}") from None
+        raise Unusable(f"{path.name}: {error.what}; {remedy}") from None
 
 
 def _check_settings(path: Path, run: RunFolder, record: RunRecord, results: Results) -> None:
@@ -150,19 +183,19 @@ def _check_settings(path: Path, run: RunFolder, record: RunRecord, results: Resu
         "was changed after it was written; move the folder of the {} away and give the run's command again"
     )
     if not _is_digest(record.digest, _decoded(run.run_json, _AskedRaw).asked, record.asked):
-        raise _Unusable(f"run.json {changed.format('run')}")
+        raise Unusable(f"run.json {changed.format('run')}")
     scoring = _decoded(path / SCORING, dict[str, Any])
     if not _is_digest(results.scoring, scoring, _decoded(path / SCORING, Scoring)):
-        raise _Unusable(f"{SCORING} {changed.format('scoring')}")
+        raise Unusable(f"{SCORING} {changed.format('scoring')}")
     if path.name != results.scoring[:SHORT]:
-        raise _Unusable(f"{RESULTS} is of another scoring than its folder is named by")
+        raise Unusable(f"{RESULTS} is of another scoring than its folder is named by")
     asked = record.asked
     if (results.task_version, results.strategy, results.fingerprint) != (
         asked.task_version,
         asked.strategy,
         asked.fingerprint,
     ):
-        raise _Unusable(f"{RESULTS} says another strategy, data or version of the task than run.json")
+        raise Unusable(f"{RESULTS} says another strategy, data or version of the task than run.json")
 
 
 def _is_digest(said: str, written: dict[str, Any], read: msgspec.Struct) -> bool:
@@ -179,18 +212,19 @@ def _check(task: str, entry: Entry) -> None:
     """Whether the files of a run belong together."""
     results, again = entry.results, "give the run's command again"
     if results.task != task:
-        raise _Unusable(f"it says that it is a run of the task {results.task!r}")
+        raise Unusable(f"it says that it is a run of the task {results.task!r}")
     if results.run != entry.record.digest:
-        raise _Unusable(f"{RESULTS} and run.json are of different runs; {again}")
+        raise Unusable(f"{RESULTS} and run.json are of different runs; {again}")
     if results.round != entry.record.round:
-        raise _Unusable(f"begun anew (--fresh) and not finished; {again}")
+        raise Unusable(f"begun anew (--fresh) and not finished; {again}", damaged=False)
     have = len(entry.scores)
     if have > results.counts.scored:
-        raise _Unusable(
+        raise Unusable(
             f"{RESULTS} is of {results.counts.scored} scores and {SCORES} holds {have}, as after a smaller"
-            f" --limit; {again} without --limit"
+            f" --limit; {again} without --limit",
+            damaged=False,
         )
     if have < results.counts.scored:
-        raise _Unusable(f"{RESULTS} is of {results.counts.scored} scores and {SCORES} holds {have}; {again}")
+        raise Unusable(f"{RESULTS} is of {results.counts.scored} scores and {SCORES} holds {have}; {again}")
     if not have:
-        raise _Unusable("it has no score")
+        raise Unusable("it has no score", damaged=False)

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from pmbench.core.digest import SHORT, digest
+from pmbench.core.options import Options, named
 from pmbench.leaderboard.collect import Entry
 
 _HEX = re.compile(r"[0-9a-f]{40,}")
@@ -22,18 +23,26 @@ class Group:
     Attributes:
         entries: the runs.
         differs: in words, what distinguishes this group from the others; empty where there is one group.
+        options: the task's, the same for all of them.
     """
 
     entries: list[Entry]
     differs: list[str]
+    options: dict[str, Any]
 
 
-def comparable(entries: Sequence[Entry], version: int) -> list[Group]:
+def options_of(entry: Entry, kind: type[Options]) -> dict[str, Any]:
+    """The task's options, those of the scoring among them, as others may read them: paths without their folders."""
+    return named(kind, {**entry.results.options, **entry.record.asked.options})
+
+
+def comparable(entries: Sequence[Entry], version: int, kind: type[Options] = Options) -> list[Group]:
     """Sort runs into groups.
 
     Args:
         entries: runs of one task.
         version: the task's version of today; groups of other versions come last.
+        kind: of the task's options.
 
     Returns:
         The groups, the one with most instances first, then with most systems.
@@ -43,7 +52,7 @@ def comparable(entries: Sequence[Entry], version: int) -> list[Group]:
         found.setdefault(_key(entry), []).append(entry)
     groups = sorted(found.values(), key=lambda group: _order(group, version))
     heads = [group[0] for group in groups]
-    return [Group(group, _differences(group[0], heads)) for group in groups]
+    return [Group(group, _differences(group[0], heads, kind), options_of(group[0], kind)) for group in groups]
 
 
 def flattened(value: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
@@ -94,7 +103,7 @@ def _order(group: Sequence[Entry], version: int) -> tuple[Any, ...]:
     )
 
 
-def _differences(own: Entry, heads: Sequence[Entry]) -> list[str]:
+def _differences(own: Entry, heads: Sequence[Entry], kind: type[Options]) -> list[str]:
     """One line for each thing in which the groups are not all alike, as it is in this group."""
     facets: dict[str, Callable[[Entry], str]] = {
         "task version": lambda one: str(one.record.asked.task_version),
@@ -107,7 +116,7 @@ def _differences(own: Entry, heads: Sequence[Entry]) -> list[str]:
         words = [facet(one) for one in heads]
         if len(set(words)) > 1:
             lines.append(f"{name}: {facet(own) or 'none'}")
-    lines += _settings("options", own, heads, lambda one: one.record.asked.options)
+    lines += _settings("options", own, heads, lambda one: options_of(one, kind))
     # Judges of other names differ in all that they are made of: only those of one name are told apart by it.
     named_alike = [one for one in heads if one.results.judges == own.results.judges]
     lines += _settings("scoring", own, named_alike, lambda one: msgspec.to_builtins(one.scoring))

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from pmbench.core.metric import Metric
-from pmbench.leaderboard.table import Comparison, Resampling
+from pmbench.leaderboard.table import Comparison, PairTested, Resampling
 from pmbench.leaderboard.wording import DASH, bare, interval, p_value
 from pmbench.running.columns import ScoreColumns
 from pmbench.running.records import ScoreRecord
@@ -20,6 +21,9 @@ from pmbench.stats.schemes import NOTHING, Rows, comparisons
 from pmbench.stats.schemes import intervals as scheme_intervals
 
 _NO_TEST = PairedTest(math.nan, math.nan, False, 0, 0, math.nan, math.nan)
+
+_AT_ONCE = 500
+"""Pairs that are tested together: their draws are in memory, and the same for all pairs, however they are cut."""
 
 Pair = tuple[int, int]
 
@@ -68,7 +72,10 @@ def intervals(
             level=statistics.level,
             seed=statistics.seed,
         )
-        by_key = dict(zip(parts, drawn, strict=True))
+        by_key = {
+            key: msgspec.structs.replace(one, low=metric.within(one.low), high=metric.within(one.high))
+            for (key, (metric, _)), one in zip(parts.items(), drawn, strict=True)
+        }
         for index, key in wanted:
             found[index][key[0]] = by_key[key]
     return found
@@ -85,14 +92,17 @@ def order(metric: Metric, values: Sequence[float], names: Sequence[str]) -> list
 
 def against_first(
     metric: Metric, systems: Sequence[ScoreColumns], statistics: Resampling
-) -> list[Comparison | None]:
+) -> tuple[list[Comparison | None], list[PairTested]]:
     """Each system against the first, on the instances where both have the metric; None for the first itself.
 
     p-values are adjusted over all pairs of systems (Holm), not only over those with the first: which system
     is first was chosen by looking at the same data.
+
+    Returns:
+        The comparisons with the first, and the tests of all pairs.
     """
     if not systems:
-        return []
+        return [], []
     scored = [
         {name for name, there in zip(one.ids, one.present(metric), strict=True) if there} for one in systems
     ]
@@ -111,7 +121,18 @@ def against_first(
                 len(scored[index]) - shared,
             )
         )
-    return found
+    pairs = [
+        PairTested(
+            earlier + 1,
+            later + 1,
+            number(test.difference),
+            number(test.p),
+            number(adjusted[later, earlier]),
+            len(scored[earlier] & scored[later]),
+        )
+        for (later, earlier), test in tests.items()
+    ]
+    return found, sorted(pairs, key=lambda pair: (pair.first, pair.second))
 
 
 def _all_pairs(
@@ -130,16 +151,19 @@ def _all_pairs(
             continue
         members = sorted({index for pair in pairs for index in pair})
         place = {index: number for number, index in enumerate(members)}
-        found = comparisons(
-            metric,
-            [_rows(metric, systems[index], ids) for index in members],
-            [(place[later], place[earlier]) for later, earlier in pairs],
-            permutations=statistics.permutations,
-            resamples=statistics.resamples,
-            level=statistics.level,
-            seed=statistics.seed,
-        )
-        tests.update(zip(pairs, found, strict=True))
+        rows = [_rows(metric, systems[index], ids) for index in members]
+        for start in range(0, len(pairs), _AT_ONCE):
+            some = pairs[start : start + _AT_ONCE]
+            found = comparisons(
+                metric,
+                rows,
+                [(place[later], place[earlier]) for later, earlier in some],
+                permutations=statistics.permutations,
+                resamples=statistics.resamples,
+                level=statistics.level,
+                seed=statistics.seed,
+            )
+            tests.update(zip(some, found, strict=True))
     return tests
 
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from pmbench.core.digest import SHORT
 from pmbench.core.task import Task
+from pmbench.leaderboard.columns import Column, columns
 from pmbench.leaderboard.comparable import worded
 from pmbench.leaderboard.escaping import code, escape
 from pmbench.leaderboard.groups import by_presence
 from pmbench.leaderboard.how import reading, statistics
 from pmbench.leaderboard.markdown_reported import reported_section
 from pmbench.leaderboard.markdown_tables import (
+    chosen_table,
     cost_section,
     group_section,
     main_table,
@@ -23,12 +25,17 @@ from pmbench.leaderboard.table import Leaderboard, MetricHead, Table
 from pmbench.leaderboard.wording import DASH, counted, judges_text
 
 
-def render_markdown(board: Leaderboard, task: Task | type[Task]) -> str:
+def render_markdown(board: Leaderboard, task: Task | type[Task], names: Sequence[str] | None = None) -> str:
     """The whole page: what was compared, the tables, how to read them, and what the paper reports.
 
+    Args:
+        board: the leaderboard; task: its task.
+        names: columns of the one table of systems, as `columns.parse` returns them; None: all tables.
+
     Raises:
-        ConfigError: the task's `reported.toml` cannot be read.
+        ConfigError: the task's `reported.toml` cannot be read, or a column is of a metric that no system here has.
     """
+    chosen = columns(board, names) if names is not None else None
     lines = [
         f"# Leaderboard: {escape(board.title)}",
         "",
@@ -37,7 +44,7 @@ def render_markdown(board: Leaderboard, task: Task | type[Task]) -> str:
     if not board.tables:
         lines += ["", "No run can be shown yet."]
     for number, table in enumerate(board.tables, start=1):
-        lines += ["", *_table(board, table, number)]
+        lines += ["", *_table(board, table, number, chosen)]
     if board.tables:
         lines += ["", "## How to read it", "", *reading(board), "", statistics(board)]
     if board.left_out:
@@ -52,7 +59,7 @@ def _metric(head: MetricHead) -> str:
     return f"{escape(head.title)} ({code(head.formula)})"
 
 
-def _table(board: Leaderboard, table: Table, number: int) -> Iterator[str]:
+def _table(board: Leaderboard, table: Table, number: int, chosen: Sequence[Column] | None) -> Iterator[str]:
     many = len(board.tables) > 1
     board = board.of(table)
     yield f"## Table {number} of {len(board.tables)}" if many else "## Systems"
@@ -62,12 +69,29 @@ def _table(board: Leaderboard, table: Table, number: int) -> Iterator[str]:
         yield ""
         yield from (f"- {escape(words)}" for words in table.differs)
         yield ""
+    if table.kind == "demo":
+        yield "**Demo data, made up: this shows how a leaderboard reads, and nothing of how good the systems are.**"
+        yield ""
     yield _compared(table)
     yield ""
-    yield from main_table(board.leading, table.rows)
+    if chosen is None:
+        yield from main_table(board.leading, table.rows)
+    else:
+        yield from chosen_table(chosen, table.rows)
+    if table.words:
+        yield ""
+        yield escape(" ".join(table.words))
     if table.notes:
         yield ""
         yield from (f"- {escape(note)}" for note in table.notes)
+    if chosen is None:
+        yield from _further(board, table)
+    yield ""
+    yield f"Made by {escape(table.foot)}."
+
+
+def _further(board: Leaderboard, table: Table) -> Iterator[str]:
+    """What stands below the main table."""
     if table.strategies:
         yield from strategy_section(board, table)
     if board.others:

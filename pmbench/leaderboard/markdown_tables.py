@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from pmbench.leaderboard.columns import Column
 from pmbench.leaderboard.escaping import code, escape, row
 from pmbench.leaderboard.table import (
     Comparison,
@@ -56,6 +57,20 @@ def main_table(heads: Sequence[MetricHead], rows: Sequence[SystemRow]) -> Iterat
         cells += [_measured(one.measures[head.name]) for head in headlines]
         cells += [f"{one.counts.scored}/{one.counts.samples}", escape(one.failures)]
         yield row([*cells, *([escape(judges_text(one.judges)) or DASH] if judges else [])])
+
+
+def chosen_table(chosen: Sequence[Column], rows: Sequence[SystemRow]) -> Iterator[str]:
+    """The table of systems with the columns that were asked for, and no others."""
+    yield row(["#", "System", "Strategy", *(escape(column.title) for column in chosen)])
+    yield row([RIGHT, LEFT, LEFT, *(LEFT if column.is_words else RIGHT for column in chosen)])
+    for one in rows:
+        model = "<br>".join(filter(None, [code(one.model), escape(one.settings)]))
+        cells = [str(one.number), model, code(one.strategy)]
+        for column in chosen:
+            shown, interval = column.cell(one)
+            lines = [escape(shown) if column.is_words else number_cell(shown), interval_cell(interval)]
+            cells.append("<br>".join(filter(None, lines)))
+        yield row(cells)
 
 
 def other_tables(metrics: Sequence[MetricHead], rows: Sequence[SystemRow]) -> Iterator[str]:

@@ -11,11 +11,15 @@ from pathlib import Path
 from pmbench.core.errors import StorageError
 
 BEGINNING = b"# Leaderboard: "
-"""What every page begins with."""
+"""What every page in Markdown begins with."""
 
 
-def check_output(path: Path) -> None:
+def check_output(path: Path, beginning: bytes = BEGINNING) -> None:
     """Check that a page may be written here; better before the work than after.
+
+    Args:
+        path: of the file.
+        beginning: what an earlier page of this format begins with.
 
     Raises:
         StorageError: a folder, or a file that is neither empty nor an earlier page.
@@ -26,8 +30,8 @@ def check_output(path: Path) -> None:
         if not path.is_file():
             return  # There is nothing, or a device or pipe.
         with path.open("rb") as file:
-            found = file.read(len(BEGINNING))
-    if found and found != BEGINNING:
+            found = file.read(len(beginning))
+    if found and found != beginning:
         raise StorageError(
             "this file is no leaderboard, and would be overwritten",
             where=str(path),
@@ -35,13 +39,16 @@ def check_output(path: Path) -> None:
         )
 
 
-def write_page(path: Path, text: str) -> None:
+def write_page(path: Path, text: str, beginning: bytes = BEGINNING) -> None:
     """Write a page in one step: a reader sees the old one or the new one, never half.
+
+    Args:
+        path: of the file; text: of the page; beginning: as of `check_output`.
 
     Raises:
         StorageError: it cannot be written, or something else lies there (`check_output`).
     """
-    check_output(path)
+    check_output(path, beginning)
     with _output(path):
         target = path.resolve()  # A link stays, and what it points to is replaced.
         if target.exists() and not target.is_file():

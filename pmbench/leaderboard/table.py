@@ -192,6 +192,24 @@ class Comparison(msgspec.Struct, frozen=True):
         return f"{self.number} {self.interval}".rstrip()
 
 
+class PairTested(msgspec.Struct, frozen=True):
+    """Two systems of a table compared by the primary metric, on the instances that both have scored.
+
+    Attributes:
+        first, second: numbers of their rows, the better one first.
+        difference: second minus first; None where undefined.
+        p: of the paired test; p_adjusted: after Holm over all pairs of the table; None where there is no test.
+        instances: that both have scored.
+    """
+
+    first: int
+    second: int
+    difference: float | None
+    p: float | None
+    p_adjusted: float | None
+    instances: int
+
+
 class Sum(msgspec.Struct, frozen=True):
     """A sum of money.
 
@@ -237,6 +255,7 @@ class SystemRow(msgspec.Struct, frozen=True):
         counts: what became of every instance; failures: the same in words.
         judges: by role.
         took: cost and time.
+        made_with: the version of pmbench that carried out the run; empty where it is not known.
     """
 
     number: int
@@ -254,6 +273,7 @@ class SystemRow(msgspec.Struct, frozen=True):
     failures: str
     judges: dict[str, str]
     took: Took
+    made_with: str = ""
 
 
 class Table(msgspec.Struct, frozen=True):
@@ -271,6 +291,9 @@ class Table(msgspec.Struct, frozen=True):
         references: by title of the group, where it has reference values.
         strategies: the systems aggregated by strategy, the best first; empty where this was not asked for.
         strategy_notes: what a reader of those has to know.
+        pairs: every two systems compared.
+        words: what the comparisons come to, in plain words; a sentence or two.
+        foot: by what the table was made and of what, in one line.
     """
 
     differs: list[str]
@@ -289,6 +312,9 @@ class Table(msgspec.Struct, frozen=True):
     references: dict[str, Reference] = {}
     strategies: list[StrategyRow] = []
     strategy_notes: list[str] = []
+    pairs: list[PairTested] = []
+    words: list[str] = []
+    foot: str = ""
 
 
 class Leaderboard(msgspec.Struct, frozen=True):

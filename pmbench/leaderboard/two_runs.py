@@ -13,6 +13,7 @@ import numpy as np
 from pmbench.core.digest import SHORT
 from pmbench.core.errors import ConfigError, StorageError
 from pmbench.core.metric import Metric
+from pmbench.leaderboard.at_margin import against_margin
 from pmbench.leaderboard.comparable import distinguishing
 from pmbench.leaderboard.table import Resampling
 from pmbench.running.columns import ScoreColumns
@@ -20,6 +21,7 @@ from pmbench.running.folder import read_lines
 from pmbench.running.judging import SCORES
 from pmbench.running.reading import StoredRun, read_run
 from pmbench.running.records import ScoreRecord
+from pmbench.stats.equivalence import Equivalence
 from pmbench.stats.of_lists import unlike
 from pmbench.stats.randomisation import PairedTest
 from pmbench.stats.schemes import METHODS, comparisons
@@ -88,6 +90,7 @@ class TwoRuns(msgspec.Struct, frozen=True):
         metrics: the primary one first.
         overlap: None where the primary metric of an instance is not 0, ½ or 1.
         apart: the instances that differ most; none where an instance has no value of its own.
+        at_margin: the primary metric's difference against a margin; None where none was asked about.
     """
 
     task: str
@@ -101,6 +104,7 @@ class TwoRuns(msgspec.Struct, frozen=True):
     metrics: list[Compared]
     overlap: Overlap | None
     apart: list[Apart]
+    at_margin: Equivalence | None = None
 
 
 def compare_runs(
@@ -111,6 +115,7 @@ def compare_runs(
     on_common: bool = False,
     slice_of: tuple[str, str] | None = None,
     statistics: Resampling | None = None,
+    margin: float | None = None,
 ) -> TwoRuns:
     """Compare two runs.
 
@@ -119,15 +124,16 @@ def compare_runs(
         on_common: whether to go on where they have scored different instances.
         slice_of: name and label of a subgroup to keep to.
         statistics: of the test.
+        margin: the smallest difference of the primary metric that matters; None: this is not asked.
 
     Raises:
         StorageError: there is no such run, or it is not scored.
         ConfigError: they cannot be compared; the message says exactly what differs.
     """
     used = statistics or Resampling()
-    sides = [_scored(runs, name) for name in (first, second)]
+    sides = [scored_run(runs, name) for name in (first, second)]
     task = sides[0][0].task()
-    _check(sides[0][0], sides[1][0])
+    check_alike(sides[0][0], sides[1][0])
     kept = [_of_slice(scores, slice_of) for _, scores in sides]
     columns = [ScoreColumns(scores) for scores in kept]
     primary = task.metrics[0]
@@ -136,6 +142,11 @@ def compare_runs(
     _check_instances(ids[0], ids[1], common, on_common)
     settings = _settings(sides[0][0], sides[1][0])
     _check_lists(primary, columns, common, settings)
+    metrics = [
+        found
+        for metric in task.metrics
+        if metric.group is None and (found := _compared(metric, columns, common, used)) is not None
+    ]
     return TwoRuns(
         task=task.name,
         method=METHODS[primary.scheme][1],
@@ -145,17 +156,24 @@ def compare_runs(
         only_first=len(ids[0] - ids[1]),
         only_second=len(ids[1] - ids[0]),
         settings=settings,
-        metrics=[
-            found
-            for metric in task.metrics
-            if metric.group is None and (found := _compared(metric, columns, common, used)) is not None
-        ],
+        metrics=metrics,
         overlap=_overlap(primary, columns, common),
         apart=_apart(primary, columns, common),
+        at_margin=None
+        if margin is None
+        else _at_margin(primary, columns, common, metrics[0].test, margin, used.level),
     )
 
 
-def _scored(runs: Path, name: str) -> tuple[StoredRun, list[ScoreRecord]]:
+def scored_run(runs: Path, name: str) -> tuple[StoredRun, list[ScoreRecord]]:
+    """A run with the scores that its results are of.
+
+    Args:
+        runs: the runs folder; name: a run's folder, or a unique beginning of its digest.
+
+    Raises:
+        StorageError: there is no such run, it is not scored, or its scores are not those of its results.
+    """
     run = read_run(runs, name)
     if run.scores is None or run.results is None:
         raise StorageError(
@@ -193,7 +211,7 @@ def _check_scores(run: StoredRun, scores: Sequence[ScoreRecord]) -> None:
             )
 
 
-def _check(first: StoredRun, second: StoredRun) -> None:
+def check_alike(first: StoredRun, second: StoredRun) -> None:
     """Whether a difference of the two would be one of the systems.
 
     Raises:
@@ -296,6 +314,19 @@ def _compared(
     )[0]
     first, second = (float(metric.value(one.columns.sum(axis=0))) for one in (rows[0], rows[1]))
     return Compared(metric.name, metric.title, first, second, test)
+
+
+def _at_margin(
+    metric: Metric,
+    columns: Sequence[ScoreColumns],
+    common: Sequence[str],
+    test: PairedTest,
+    margin: float,
+    level: float,
+) -> Equivalence:
+    first, second = (one.rows(metric, common) for one in columns)
+    assert first is not None and second is not None  # `common` are instances that both have
+    return against_margin(metric, (first, second), test, margin, level)
 
 
 def _each(metric: Metric, columns: ScoreColumns, common: Sequence[str]) -> Any:

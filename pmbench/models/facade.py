@@ -125,6 +125,11 @@ class FacadeModel:
         """Whether it is asked for an option's name where its probabilities are wanted."""
         return "choose" not in self.backend.offers and "chat" in self.backend.offers
 
+    @property
+    def features(self) -> frozenset[str]:
+        """What of a request its backend can heed."""
+        return self.backend.features
+
     def identity(self) -> dict[str, str]:
         """What decides its answers, for a run's digest: the specification and the backend's own words.
 

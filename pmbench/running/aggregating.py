@@ -58,6 +58,7 @@ def aggregate(
         strategy=plan.strategy_name,
         model=plan.system,
         judges=plan.judge_names,
+        options=plan.options,
         run=plan.run_digest,
         scoring=plan.scoring_digest,
         fingerprint=plan.dataset.fingerprint,
@@ -94,9 +95,8 @@ def measure(
     parts = [(metric, rows) for metric in metrics if (rows := scores.rows(metric)) is not None]
     for (metric, rows), interval in zip(parts, intervals(parts), strict=True):
         worst, best = _bounds(metric, scores, rows.columns, done or {})
-        results[metric.name] = MetricResult(
-            _number(interval.value), _number(interval.low), _number(interval.high), worst, best, interval.note
-        )
+        low, high = (_number(metric.within(end)) for end in (interval.low, interval.high))
+        results[metric.name] = MetricResult(_number(interval.value), low, high, worst, best, interval.note)
     return results, len(set(scores.clusters))
 
 
@@ -134,7 +134,7 @@ def _bounds(
         ]
         return math.fsum(means) / len(means)
 
-    low, high = (at(end) for end in metric.limits)
+    low, high = (metric.within(at(end)) for end in metric.limits)
     return (high, low) if metric.higher_is_better is False else (low, high)
 
 
@@ -214,6 +214,7 @@ def _count(
         refused=sum(record.finish == "refused" for record in ok),
         truncated=sum(record.finish == "length" for record in ok),
         empty=sum(says_nothing(record.text) and not record.data for record in ok),
+        partial=sum(record.status == "ok" and record.failed_requests > 0 for record in scored),
         failures=dict(Counter([r.failure for r in failed] + [r.failure for r in missing]).most_common()),
     )
 

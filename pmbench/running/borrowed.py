@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import signal
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -31,7 +32,7 @@ from pmbench.models.model_embedder import ModelEmbedder
 from pmbench.models.serving.policy import Part, check_policy
 from pmbench.models.settings import Rates, settings
 from pmbench.models.store import FILE_NAME, CompletionStore
-from pmbench.models.traffic.budget import Budget
+from pmbench.models.traffic.budget import RAISE, Budget
 from pmbench.running.checks import check_needs
 from pmbench.running.folder import make_folder
 from pmbench.running.plan import runs_folder
@@ -70,6 +71,7 @@ class Borrowed:
         embedder: where one was asked for.
         remote: who sends text where, in words; empty where everything stays on this machine.
         identities: what decides the answers of each role, the embedder's under `embedder`; for records.
+        local: whether the model of each role is on this machine, the embedder's under `embedder`.
         progress: hears of every phase; for phases, counts and remarks, never for text of a dataset.
     """
 
@@ -77,6 +79,7 @@ class Borrowed:
     embedder: Embedder | None
     remote: Sequence[str]
     identities: Mapping[str, Mapping[str, str]]
+    local: Mapping[str, bool]
     progress: Progress
     _budget: Budget = field(repr=False)
     _all: Sequence[FacadeModel] = field(repr=False)
@@ -110,6 +113,7 @@ async def open_models(
     max_requests: int | None = None,
     max_cost: float | None = None,
     quiet: bool = False,
+    dry_run: bool = False,
 ) -> AsyncIterator[Borrowed]:
     """Open models for work that is no run. They are closed, and the store with them, when the block ends.
 
@@ -124,6 +128,7 @@ async def open_models(
         concurrency: most requests in flight at one model.
         max_requests, max_cost: of this process, over all roles.
         quiet: whether `progress` says nothing.
+        dry_run: whether nothing will be asked: a server need not be there then, nor its key.
 
     Raises:
         PolicyError: text would go where it must not; before anything is sent.
@@ -150,12 +155,17 @@ async def open_models(
         for name, backend in backends.items():
             traffic = _traffic(backend, concurrency, budget)
             models[name] = open_backend(
-                name, backend, store=store, sampling=Sampling(seed=seed), traffic=traffic
+                name,
+                backend,
+                store=store,
+                sampling=Sampling(seed=seed),
+                traffic=traffic,
+                check=not (dry_run and backend.endpoint is not None),
             )
             opened.append(models[name])
         for role, name in names.items():
             check_needs(role, (needs or {}).get(role, CHAT), models[name])
-        vectors = _embedder(embedder, embedding, store, _traffic(embedding, concurrency, budget))
+        vectors = _embedder(embedder, embedding, store, _traffic(embedding, concurrency, budget), dry_run)
         if vectors is not None:
             opened.append(vectors)
         everything = list(models.values())
@@ -166,6 +176,10 @@ async def open_models(
             embedder=vectors,
             remote=[f"sends {sensitivity} text to {part}" for part in remote],
             identities=_identities(names, models, vectors),
+            local={
+                **{role: models[name].local for role, name in names.items()},
+                **({} if embedder is None else {"embedder": embedding is None or embedding.local}),
+            },
             progress=Silent() if quiet else PlainLines(),
             _budget=budget,
             _all=everything,
@@ -192,7 +206,20 @@ async def _ending_well(served: Sequence[FacadeModel], budget: Budget) -> AsyncIt
         except Halted as halted:
             for model in served:
                 await model.close(wait=True)
-            raise Unfinished(halted.why, remedy=halted.to_go_on) from None
+            raise _unfinished(halted, budget) from None
+
+
+def _unfinished(halted: Halted, budget: Budget) -> Unfinished:
+    """What stopped a command, and what to type to go on with it; there is no run here that could be named."""
+    kept = "what was answered is kept, and is not asked for again"
+    if halted.to_go_on == RAISE.format("--max-requests") and budget.max_requests:
+        why = f"this command has made the {budget.max_requests} requests that --max-requests allows"
+        return Unfinished(why, remedy=f"Give this command again with a higher --max-requests: {kept}")
+    if halted.to_go_on == RAISE.format("--max-cost"):
+        limit = f"--max-cost {budget.max_cost:g}"
+        why = f"this command has cost ${budget.cost:.4f}, and one request more could exceed {limit}"
+        return Unfinished(why, remedy=f"Give this command again with a higher --max-cost: {kept}")
+    return Unfinished(halted.why, remedy=f"To go on, give this command again: {kept}")
 
 
 @contextlib.contextmanager
@@ -233,13 +260,14 @@ def _traffic(backend: Backend | None, concurrency: int | None, budget: Budget) -
 
 
 def _embedder(
-    name: str | None, backend: Backend | None, store: CompletionStore, traffic: Traffic
+    name: str | None, backend: Backend | None, store: CompletionStore, traffic: Traffic, dry_run: bool
 ) -> LocalEmbedder | ModelEmbedder | None:
     if name is None:
         return None
     if backend is None:
         return open_embedder(name)
-    model = open_backend(name, backend, store=store, traffic=traffic)
+    check = not (dry_run and backend.endpoint is not None)
+    model = open_backend(name, backend, store=store, traffic=traffic, check=check)
     check_needs("embedder", frozenset({"embed"}), model)
     return ModelEmbedder(model)
 
@@ -266,7 +294,9 @@ def _check_numbers(
 ) -> None:
     bounds = {"--concurrency": concurrency, "--max-requests": max_requests, "--max-cost": max_cost}
     for option, value in bounds.items():
-        if value is not None and not 0 < value < float("inf"):
+        if value is not None and not math.isfinite(value):
+            raise ConfigError("it must be a finite number", where=option)
+        if value is not None and value <= 0:
             raise ConfigError("it must be above 0", where=option)
     if not 0 <= seed < 2**31:
         raise ConfigError("it must be from 0 to 2147483647", where="--seed")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import Annotated, Any, get_args, get_origin
+from typing import Any, get_args
 
 import msgspec
 
 from pmbench.core.metric import Metric
-from pmbench.core.options import Options, PathOption
+from pmbench.core.options import Options, is_place, without_marks
 from pmbench.core.registry import resource
 from pmbench.core.task import Task
 
@@ -87,10 +87,10 @@ def _runs_of(metrics: Sequence[Metric]) -> Iterator[tuple[Metric, Metric, int]]:
 def _options(kind: type[Options]) -> Iterator[str]:
     """Each option as ``name=type` (default `value`)``, the first backtick left to the caller."""
     for field in msgspec.structs.fields(kind):
-        bare = get_args(field.type)[0] if get_origin(field.type) is Annotated else field.type
+        bare = without_marks(field.type)
         choices = get_args(bare)
         of = "|".join(map(str, choices)) if choices else getattr(bare, "__name__", str(bare))
-        if field.type == PathOption:
+        if is_place(field.type):
             of = "PATH"
         default: Any = field.default
         shown = str(default).lower() if isinstance(default, bool) else default

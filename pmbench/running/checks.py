@@ -52,7 +52,14 @@ def _bounds(request: RunRequest) -> list[tuple[str, str, bool]]:
         "--max-requests": request.max_requests,
         "--max-cost": request.max_cost,
     }
-    return [(name, "above 0", value is None or 0 < value < math.inf) for name, value in given.items()]
+    return [
+        (
+            name,
+            "above 0" if value is None or math.isfinite(value) else "a finite number",
+            value is None or 0 < value < math.inf,
+        )
+        for name, value in given.items()
+    ]
 
 
 def check_needs(who: str, needs: frozenset[str], model: FacadeModel) -> None:

@@ -112,7 +112,8 @@ class _Silent:
 
     def __init__(self, model: FacadeModel) -> None:
         self.name, self.offers, self._sampling = model.name, model.offers, model.sampling
-        self._in_words = "choose" not in model.backend.offers
+        self.features = model.features
+        self.parallel, self.chooses_in_words = model.parallel, model.chooses_in_words
         self._backend = model.backend
         self.first: tuple[Sequence[Message], int] | None = None
 
@@ -130,7 +131,7 @@ class _Silent:
         self._keep(messages, max_tokens if own is None else own)
 
     async def choose(self, messages: Sequence[Message], options: Sequence[str]) -> Choice:
-        self._keep(messages, (self._sampling.max_tokens or CHOICE_TOKENS) if self._in_words else 1)
+        self._keep(messages, (self._sampling.max_tokens or CHOICE_TOKENS) if self.chooses_in_words else 1)
 
     async def reward(self, messages: Sequence[Message]) -> float:
         self._keep(messages, 0)

@@ -73,7 +73,7 @@ def _open(response: ResponseRecord, have: dict[Key, ScoreRecord], retry_failed: 
     record = have.get((response.id, response.sample))
     if record is None or record.response != response_digest(response):
         return True
-    return retry_failed and record.status == "missing"
+    return retry_failed and (record.status == "missing" or record.failed_requests > 0)
 
 
 async def _score_one(plan: Plan, instance: Instance, response: ResponseRecord) -> ScoreRecord:
@@ -102,7 +102,9 @@ async def _score_one(plan: Plan, instance: Instance, response: ResponseRecord) -
                 raise error from None
             kind = kind_of(error, "scoring-error")
             record = msgspec.structs.replace(base, status="missing", failure=kind)
-    return msgspec.structs.replace(record, **totals(calls))
+    # A task may make a score of what it got in spite of requests that failed: only these are not in the store.
+    failed = sum(bool(call.failure) for call in calls)
+    return msgspec.structs.replace(record, failed_requests=failed, **totals(calls))
 
 
 def _finite(score: Score, primary: Metric) -> dict[str, float]:

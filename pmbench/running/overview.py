@@ -64,7 +64,7 @@ def _lines(run: RunFolder) -> Iterator[Line]:
             asked.task,
             record.model,
             asked.strategy,
-            Path(record.data.location).name + _options(record),
+            Path(record.data.location).name + _options(record, found),
             folder.name,
             ", ".join(f"{role}={name}" for role, name in found.judges.items()),
             found.status,
@@ -74,8 +74,10 @@ def _lines(run: RunFolder) -> Iterator[Line]:
         )
 
 
-def _options(record: RunRecord) -> str:
-    return "".join(f" {name}={value}" for name, value in record.asked.options.items())
+def _options(record: RunRecord, results: Results) -> str:
+    """The task's options, those of the scoring among them."""
+    options = {**results.options, **record.asked.options}
+    return "".join(f" {name}={value}" for name, value in options.items())
 
 
 def _primary(results: Results) -> str:

@@ -15,7 +15,7 @@ from pmbench.core.dataset import Sensitivity
 from pmbench.core.digest import digest
 from pmbench.core.errors import ConfigError, DoesNotOffer, UnknownName, UserError
 from pmbench.core.instance import Instance
-from pmbench.core.options import Options, decisive
+from pmbench.core.options import Options, decisive, of_responses, of_scores, plain
 from pmbench.core.registry import PluginError, load_task
 from pmbench.core.task import EMBEDDED, Judge, JudgeParts, Strategy, Task
 from pmbench.data.loading import Dataset, load
@@ -121,6 +121,11 @@ class Plan:
     def system(self) -> str:
         """What the system is called: the label, or the model's name."""
         return self.request.label or self.request.model
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The task's options, those that only scoring reads among them."""
+        return plain(self.task.option)
 
     @property
     def judge_names(self) -> dict[str, str]:
@@ -246,7 +251,7 @@ def _resolve(request: RunRequest, task: Task, dataset: Dataset, store: Completio
     asked = Asked(
         task=task.name,
         task_version=task.version,
-        options=msgspec.to_builtins(task.option),
+        options=of_responses(task.option),
         strategy=parts.strategy_name,
         strategy_about=_plain(parts.strategy.describe()),
         model=_model_about(model),
@@ -266,6 +271,7 @@ def _resolve(request: RunRequest, task: Task, dataset: Dataset, store: Completio
         embedder=dict(embedder.identity()) if embedder and parts.judged_by_embedding else {},
         splitter=SPLITTER,
         seed=request.seed if judge_models else 0,
+        options=of_scores(task.option) or msgspec.UNSET,
     )
     named = request.label or request.model
     folder = folder_for(request.runs, task.name, named, parts.strategy_name, digest(asked))

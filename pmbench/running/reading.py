@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from pmbench.core.blank import says_nothing
 from pmbench.core.errors import StorageError, UserError
@@ -41,15 +42,19 @@ class StoredRun:
     broken: list[str] = field(default_factory=list)
 
     def task(self) -> Task:
-        """The task with the run's options.
+        """The task with the options of the run and of this scoring.
 
         Raises:
             UnknownName, PluginError: the task is not installed.
         """
         task = load_task(self.record.asked.task)
-        return task(
-            task.parse_options({name: str(value) for name, value in self.record.asked.options.items()})
-        )
+        return task(task.parse_options({name: str(value) for name, value in self.options.items()}))
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The task's options: those of the run, and those that only scoring reads as this scoring was made with."""
+        scored = self.results.options if self.results is not None else {}
+        return {**scored, **self.record.asked.options}
 
 
 def read_run(runs: Path, name: str, scoring: str | None = None) -> StoredRun:

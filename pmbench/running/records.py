@@ -18,7 +18,7 @@ class Asked(msgspec.Struct, frozen=True):
     Attributes:
         task: name of the task.
         task_version: version of the task.
-        options: the task's options, all of them.
+        options: the task's options, but for those that only scoring reads.
         strategy: name of the strategy.
         strategy_about: what decides its requests (digests of prompts, parameters).
         model: backend and identity of the model (engine and version, revision or SHA-256 of its weights).
@@ -53,6 +53,8 @@ class Scoring(msgspec.Struct, frozen=True):
         embedder: identity of the embedder, empty where no judge uses it.
         splitter: name and version of the sentence splitter.
         seed: of sampling by judges.
+        options: the task's options that only scoring reads; what only says where something lies is not among them.
+            Absent where the task has none.
     """
 
     scoring_version: int
@@ -60,6 +62,7 @@ class Scoring(msgspec.Struct, frozen=True):
     embedder: dict[str, str] = {}
     splitter: str = ""
     seed: int = 0
+    options: dict[str, Any] | msgspec.UnsetType = msgspec.UNSET
 
 
 class DataRecord(msgspec.Struct, frozen=True):
@@ -180,6 +183,7 @@ class ScoreRecord(msgspec.Struct, omit_defaults=True, kw_only=True):
         cost: US dollars of judges' calls, null where a price is not known.
         one_hot: of those calls, choices without log-probabilities: all probability on the option named.
         served: the models that answered, as their servers named them.
+        failed_requests: requests of judges that failed after all retries; `--retry-failed` scores it again.
         response: digest of the response that was scored.
         evidence: what explains the numbers. Holds text of the dataset.
     """
@@ -200,6 +204,7 @@ class ScoreRecord(msgspec.Struct, omit_defaults=True, kw_only=True):
     cost: float | None = None
     one_hot: int = 0
     served: list[str] = []
+    failed_requests: int = 0
     response: str = ""
     evidence: Any = None
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -63,6 +63,7 @@ class Counts(msgspec.Struct, omit_defaults=False):
         refused: responses that are a refusal; scored as the task says.
         truncated: responses cut off by the token limit; scored as the task says.
         empty: responses without text; scored as the task says.
+        partial: scores that are there though requests of judges failed; `--retry-failed` makes them again.
         failures: of `failed` and `missing`, how many of each kind.
     """
 
@@ -77,6 +78,7 @@ class Counts(msgspec.Struct, omit_defaults=False):
     refused: int = 0
     truncated: int = 0
     empty: int = 0
+    partial: int = 0
     failures: dict[str, int] = {}
 
 
@@ -141,6 +143,7 @@ class Results(msgspec.Struct, kw_only=True):
         reason: why it is not complete, in words.
         task, task_version, strategy, model: as in `run.json`.
         judges: for each role the name of its judge.
+        options: the task's options, those that only scoring reads as they were for this scoring.
         run: digest of the run; scoring: digest of the scoring; fingerprint: of the dataset;
             instances_digest: of the ids of this run's instances.
         round: the round of the run that these are results of.
@@ -162,6 +165,7 @@ class Results(msgspec.Struct, kw_only=True):
     strategy: str
     model: str
     judges: dict[str, str] = {}
+    options: dict[str, Any] = {}
     run: str
     scoring: str
     fingerprint: str

@@ -2,17 +2,35 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pmbench.stats.corrections import benjamini_hochberg, holm, mcnemar_exact
     from pmbench.stats.dyadic import dyadic_interval
+    from pmbench.stats.letters import compact_letters
+    from pmbench.stats.randomisation import randomisation_test
 
-__all__ = ["dyadic_interval"]
+_HOME = {
+    "benjamini_hochberg": "corrections",
+    "compact_letters": "letters",
+    "dyadic_interval": "dyadic",
+    "holm": "corrections",
+    "mcnemar_exact": "corrections",
+    "randomisation_test": "randomisation",
+}
+
+__all__ = [
+    "benjamini_hochberg",
+    "compact_letters",
+    "dyadic_interval",
+    "holm",
+    "mcnemar_exact",
+    "randomisation_test",
+]
 
 
 def __getattr__(name: str) -> Any:
-    if name != "dyadic_interval":
+    if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from pmbench.stats.dyadic import dyadic_interval
-
-    return dyadic_interval
+    return getattr(importlib.import_module(f"pmbench.stats.{_HOME[name]}"), name)

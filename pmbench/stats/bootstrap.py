@@ -146,7 +146,7 @@ def resampled_values(
     table = np.concatenate([sums for _, sums in parts], axis=1)
     edges = np.cumsum([0] + [sums.shape[1] for _, sums in parts])
     start = 0
-    for weights in _weights(clusters, resamples, seed, block_rows(32 * clusters, block)):
+    for weights in cluster_draws(clusters, resamples, seed, block_rows(32 * clusters, block)):
         stop = start + len(weights)
         sums = weights @ table
         for row, (metric, _) in enumerate(parts):
@@ -178,7 +178,7 @@ def at_a_limit(
     return (low, low + reach) if value == low else (high - reach, high)
 
 
-def _weights(clusters: int, resamples: int, seed: int, rows: int) -> Iterator[Floats]:
+def cluster_draws(clusters: int, resamples: int, seed: int, rows: int) -> Iterator[Floats]:
     """Blocks of W: how often each cluster was drawn, shape (b, C).
 
     Integers of 64 bits are drawn one after the other from one generator, so that where a block ends does not

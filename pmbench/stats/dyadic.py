@@ -151,7 +151,7 @@ def dyadic_intervals(
             low, high, note = max(0.0, value - reach), min(1.0, value + reach), AT_A_LIMIT
         elif not reason:
             logit, step = math.log(value / (1 - value)), quantile * se / (value * (1 - value))
-            low, high = _expit(logit - step), _expit(logit + step)
+            low, high = expit(logit - step), expit(logit + step)
             note = note or pairs.warning() or (SMALL if variance < LEAST_SHARE * apart else "")
         found.append(DyadicInterval(value, low, high, se, pairs.messages, pairs.rows, note))
     return found
@@ -328,5 +328,6 @@ def t_tails(freedom: float, statistic: float) -> float:
     return max(2 * float(stdtr(freedom, -abs(statistic))), np.finfo(np.float64).tiny.item())
 
 
-def _expit(logit: float) -> float:
+def expit(logit: float) -> float:
+    """The share whose logit this is."""
     return 1 / (1 + math.exp(-logit)) if logit >= 0 else math.exp(logit) / (1 + math.exp(logit))

@@ -8,14 +8,18 @@ holds its level with few clusters.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 
 import msgspec
 import numpy as np
+from numpy.typing import ArrayLike
 
 from pmbench.core.metric import Metric
-from pmbench.stats.bootstrap import RESAMPLES, percentiles, resampled_values
+from pmbench.stats.bootstrap import FEW_CLUSTERS, RESAMPLES, Valued, percentiles, resampled_values
+from pmbench.stats.checks import UnusableNumbers, finite_table
+from pmbench.stats.cluster_robust import jackknife_interval
 from pmbench.stats.clusters import Floats, block_rows, ordered_sums, require_cluster_scheme
+from pmbench.stats.linearised import Difference
 
 EXACT_CLUSTERS = 14
 """Up to this many clusters that differ, all patterns are tried."""
@@ -37,7 +41,8 @@ class PairedTest(msgspec.Struct, frozen=True):
         exact: whether all patterns were tried.
         permutations: patterns tried.
         clusters: how many clusters the instances form.
-        low, high: percentile bootstrap interval of the difference, the systems resampled together.
+        low, high: percentile bootstrap interval of the difference, the systems resampled together; with fewer than
+            `FEW_CLUSTERS` clusters that of the jackknife with Student's t (`cluster_robust`).
         undefined: patterns without a difference. They count as at least as extreme, so that they never help.
         differing: clusters in which the two systems differ; with d of them no p can be below 2 / 2^d.
         note: why there is no test, or what is special about it; empty otherwise.
@@ -120,13 +125,82 @@ def paired_tests(
     if any(table.shape != sums[0].shape for table in sums):
         raise ValueError("systems with different columns")
     count = len(set(clusters))
-    drawn = resampled_values([(metric, table) for table in sums], resamples=resamples, seed=seed, block=block)
+    few = count < FEW_CLUSTERS
+    drawn = resampled_values(
+        [(metric, table) for table in sums], resamples=0 if few else resamples, seed=seed, block=block
+    )
     swaps = _swapped(metric, [(sums[a], sums[b]) for a, b in pairs], permutations, seed, block)
     found = []
     for (a, b), (difference, p, exact, tried, undefined, differing) in zip(pairs, swaps, strict=True):
         low, high, _ = percentiles(drawn[a] - drawn[b], count, level)
+        if few:
+            joined = jackknife_interval(Difference(metric), np.concatenate([sums[a], sums[b]], axis=1), level)
+            low, high = joined.low, joined.high
         found.append(PairedTest(difference, p, exact, tried, count, low, high, undefined, differing))
     return found
+
+
+def randomisation_test(
+    stats_a: ArrayLike,
+    stats_b: ArrayLike,
+    clusters: Sequence[Hashable],
+    formula: Callable[[Floats], Floats],
+    resamples: int = 10_000,
+    seed: int = 0,
+) -> tuple[float, float]:
+    """Whether two systems differ in a formula over summed statistics.
+
+    Args:
+        stats_a, stats_b: statistics of each system, shape (n, k), row by row the same instances.
+        clusters: the cluster of each row, length n. The two systems are swapped within clusters.
+        formula: from sums of the statistics, shape (..., k), to values, shape (...).
+        resamples: random patterns of swaps, where there are too many clusters to try them all.
+        seed: of the random patterns, 0 or more.
+
+    Returns:
+        The difference, value of a less value of b, and its two-sided p: the share of all 2^C patterns whose
+        difference is as large, where there are at most `EXACT_CLUSTERS` clusters C; otherwise
+        (1 + as large) / (1 + resamples). Differences within 1e-12 of each other (within 1e-12 of the values, where
+        these are larger than 1) are equally large. A pattern without a value counts as as large.
+
+    Raises:
+        UnusableNumbers: NaN or an infinity in the statistics (the row is named), unequal shapes, no row, no value
+            of a system, or fewer than one resample. It is a `UserError` and a `ValueError`.
+    """
+    table_a, table_b = finite_table("stats_a", stats_a), finite_table("stats_b", stats_b)
+    labels = list(clusters)
+    if table_a.shape != table_b.shape or len(table_a) != len(labels):
+        raise UnusableNumbers(
+            f"statistics of shapes {table_a.shape} and {table_b.shape} with {len(labels)} clusters' labels"
+        )
+    if not len(table_a) or resamples < 1:
+        raise UnusableNumbers("no rows to compare" if resamples >= 1 else f"{resamples} resamples")
+    sums = ordered_sums(table_a, labels), ordered_sums(table_b, labels)
+    tally = _Tally(_Formula(formula), *sums, least_scale=1.0)
+    if not tally.defined:
+        raise UnusableNumbers("the formula has no value (NaN) for a system as a whole")
+    if len(tally.moves) <= EXACT_CLUSTERS:
+        for patterns in _all_patterns(len(tally.moving), None):
+            tally.add(patterns @ tally.moves[tally.moving])
+        return tally.difference, tally.extreme / tally.tried
+    for patterns in _random_patterns(len(tally.moves), resamples, seed, None):
+        tally.add(patterns @ tally.moves)
+    return tally.difference, (1 + tally.extreme) / (1 + tally.tried)
+
+
+class _Formula:
+    """A function of sums as what a metric is to this module."""
+
+    def __init__(self, formula: Callable[[Floats], Floats]) -> None:
+        self.formula = formula
+
+    def value(self, sums: Floats) -> Floats:
+        """Of sums (..., k), shape (...); NaN where the formula divides by 0."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            found = np.asarray(self.formula(sums), dtype=np.float64)
+        if found.shape != sums.shape[:-1]:
+            raise UnusableNumbers(f"the formula gives shape {found.shape} for sums of shape {sums.shape}")
+        return np.where(np.isfinite(found), found, np.nan)
 
 
 def _swapped(
@@ -170,7 +244,7 @@ class _Tally:
     left out of the enumeration, which is thereby exact more often.
     """
 
-    def __init__(self, metric: Metric, a: Floats, b: Floats) -> None:
+    def __init__(self, metric: Valued, a: Floats, b: Floats, least_scale: float = 0.0) -> None:
         self.metric, self.a, self.b = metric, a.sum(axis=0), b.sum(axis=0)
         self.moves = a - b
         self.moving = np.flatnonzero(self.moves.any(axis=1))
@@ -178,7 +252,7 @@ class _Tally:
         value_a, value_b = float(metric.value(self.a)), float(metric.value(self.b))
         self.difference = value_a - value_b
         self.defined = not np.isnan(self.difference)
-        self.least = abs(self.difference) - TOLERANCE * max(abs(value_a), abs(value_b))
+        self.least = abs(self.difference) - TOLERANCE * max(least_scale, abs(value_a), abs(value_b))
         self.extreme = self.tried = self.undefined = 0
 
     def add(self, moved: Floats) -> None:

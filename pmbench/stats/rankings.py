@@ -52,6 +52,7 @@ __all__ = [
     "ranking_spread",
     "spread_difference",
     "spread_interval",
+    "widened_means",
     "within_strata",
 ]
 
@@ -295,6 +296,13 @@ def spread_difference(first: Spread, second: Spread, *, level: float = 0.95) -> 
         reach, note = t_quantile(freedom, 1 - alpha) * se, narrow(rankings)
         low, high, p = difference - reach, difference + reach, t_tails(freedom, difference / se)
     return RankingDifference(difference, low, high, p, method, units, lists, resamples, undefined, note)
+
+
+def widened_means(spread: Spread) -> Floats:
+    """The mean over lists in each draw, shape (B,), its deviations widened; NaN where a drawn list has no value."""
+    factors = np.array([widening(stratum_sizes(ranking)) for ranking in spread.rankings])
+    deviations = factors @ (spread.drawn - spread.values[:, None]) / len(spread.rankings)
+    return np.asarray(spread.values.mean() + deviations)
 
 
 def _values(statistic: Statistic, draws: Draws) -> Floats:

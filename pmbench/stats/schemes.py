@@ -16,15 +16,16 @@ import numpy as np
 
 from pmbench.core.metric import Metric, Scheme
 from pmbench.core.unit_metrics import PairMean, RankingMetric
-from pmbench.stats.bootstrap import RESAMPLES, Interval, bootstrap_many
+from pmbench.stats.bootstrap import FEW_CLUSTERS, RESAMPLES, Interval, bootstrap_many
 from pmbench.stats.cluster_gaps import cluster_gaps
 from pmbench.stats.clusters import Floats
+from pmbench.stats.few_clusters import few_cluster_intervals
 from pmbench.stats.of_lists import ends_of_lists, unlike
 from pmbench.stats.randomisation import PairedTest, paired_tests
 
 METHODS: dict[Scheme, tuple[str, str]] = {
     "cluster": (
-        "percentile bootstrap by cluster",
+        f"percentile bootstrap by cluster (fewer than {FEW_CLUSTERS} clusters: jackknife, Student's t)",
         "paired randomisation test, the two systems swapped within clusters, two-sided",
     ),
     "dyadic": (
@@ -79,13 +80,7 @@ def intervals(
     found: list[Interval | None] = [None] * len(parts)
     clustered = [place for place, (metric, _) in enumerate(parts) if metric.scheme == "cluster"]
     if clustered:
-        drawn = bootstrap_many(
-            [(parts[place][0], parts[place][1].columns) for place in clustered],
-            parts[clustered[0]][1].clusters,
-            resamples=resamples,
-            seed=seed,
-            level=level,
-        )
+        drawn = _of_clusters([parts[place] for place in clustered], resamples, seed, level)
         for place, interval in zip(clustered, drawn, strict=True):
             found[place] = interval
     return [
@@ -165,6 +160,13 @@ def gaps(
 
 class _Lacking(Exception):
     """Why neither intervals nor comparisons can be made: what a metric or a score does not have."""
+
+
+def _of_clusters(parts: Sequence[Part], resamples: int, seed: int, level: float) -> list[Interval]:
+    columns, clusters = [(metric, rows.columns) for metric, rows in parts], parts[0][1].clusters
+    if len(set(clusters)) < FEW_CLUSTERS:
+        return few_cluster_intervals(columns, clusters, level)
+    return bootstrap_many(columns, clusters, resamples=resamples, seed=seed, level=level)
 
 
 def _other(metric: Metric, rows: Rows, resamples: int, seed: int, level: float) -> Interval:
@@ -296,6 +298,32 @@ def _spread(metric: Metric, rows: Rows, resamples: int, seed: int) -> Any:
     ]
     statistics = [_statistic(metric, rows.arrays[place]) for place in there]
     return ranking_spread(statistics, _values(rows).tolist(), rankings, resamples=resamples, seed=seed)
+
+
+def drawn_lists(metric: Metric, systems: Sequence[Rows], resamples: int, seed: int) -> Floats | None:
+    """Values of systems of lists on the same draws, shape (B, S), deviations widened; None where there are none."""
+    from pmbench.stats.rankings import widened_means
+
+    try:
+        spreads = [_spread(metric, rows, resamples, seed) for rows in systems]
+    except _Lacking:
+        return None
+    if any(spread.reason for spread in spreads) or any(unlike(metric, systems[0], rows) for rows in systems):
+        return None
+    return np.stack([widened_means(spread) for spread in spreads], axis=1)
+
+
+def pair_values(metric: Metric, systems: Sequence[Rows]) -> tuple[list[str], list[str], Floats, float] | None:
+    """The two items of each pair, each system's values of them as shares (S, n), and what one share is worth.
+
+    None where they do not say enough of their pairs.
+    """
+    try:
+        low, high = _limits(metric)
+        first, second = _ends(_there(systems[0]))
+        return first, second, np.stack([_shares(_values(rows), low, high) for rows in systems]), high - low
+    except _Lacking:
+        return None
 
 
 def _statistic(metric: RankingMetric, samples: Sequence[Mapping[str, Any]]) -> Callable[[Any], Floats]:

@@ -114,11 +114,11 @@ def test_no_test_is_made_of_cost_and_time(tmp_path: Path) -> None:
 def test_the_command_shows_it_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from pmbench.cli import leaderboard as command
+    from pmbench.cli import leaderboard_shown as command
 
     made(tmp_path, Made(), PAID)
     monkeypatch.setenv("COLUMNS", "200")
-    command._print(board(tmp_path))
+    command.show(board(tmp_path))
     printed = capsys.readouterr().out
     assert "Cost and time" in printed
     assert "2.50" in printed and "12.3" in printed

@@ -90,13 +90,6 @@ def asked(
     return asyncio.run(whole())
 
 
-class Told:
-    """What a backend is known to be able to do."""
-
-    def __init__(self, *features: str) -> None:
-        self.features = frozenset(features)
-
-
 class ScriptedJudge:
     """Answers in order of the requests; an exception is raised.
 
@@ -106,6 +99,7 @@ class ScriptedJudge:
     """
 
     name = "scripted"
+    parallel, chooses_in_words = 1, False
 
     def __init__(
         self,
@@ -114,7 +108,7 @@ class ScriptedJudge:
         features: Sequence[str] = ("schema",),
         chances: Sequence[float | Exception] = (),
     ) -> None:
-        self.backend = Told(*features)
+        self.features = frozenset(features)
         self.offers = frozenset({"chat", "choose"} if chances else {"chat"})
         self.answers, self.chances = list(answers), list(chances)
         self.requests: list[tuple[list[Message], Mapping[str, Any] | None, int]] = []

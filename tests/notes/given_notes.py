@@ -46,6 +46,7 @@ class NoteModel:
 
     name = "given"
     offers = frozenset({"chat"})
+    parallel, chooses_in_words = 1, True
 
     def __init__(self, answer: Callable[[str, int], str | Completion | Exception]) -> None:
         self._answer = answer

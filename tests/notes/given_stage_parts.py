@@ -26,7 +26,7 @@ class Answering:
 
     name = "answering"
     offers = frozenset({"chat"})
-    parallel = 4
+    parallel, chooses_in_words = 4, True
 
     def __init__(self, answer: Callable[[str], str | Completion | RequestFailed]) -> None:
         self.answer = answer

@@ -65,7 +65,7 @@ def test_a_folder_is_read_with_its_metadata_and_is_public(folder: Path) -> None:
     ]
     first = found.instances[0]
     assert first.inputs["transcript"].startswith("[doctor]")
-    assert set(first.inputs) == {"transcript", "sections"}
+    assert set(first.inputs) == {"transcript"}
     assert first.target["sections"] == sections_of(first.target["note"])
 
 
@@ -101,7 +101,7 @@ def test_a_division_by_itself_says_nothing_of_the_others(tmp_path: Path) -> None
         (SAID, f"objective_results: {EMPTY}.\n", "D2N069-virtassist-objective_results"),
     )
     found, task = loaded(part)
-    assert [one.inputs["sections"] for one in found.instances] == [["objective_results"]] * 2
+    assert [one.target["only"] for one in found.instances] == ["objective_results"] * 2
     full, empty = task.visits
     assert (
         full.sections["objective_results"].startswith("RESULTS") and empty.sections["objective_results"] == ""

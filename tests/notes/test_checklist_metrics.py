@@ -7,7 +7,10 @@ import pytest
 from given_checklists_asked import given as answered
 from given_checklists_asked import graded, numbered
 
+from pmbench.leaderboard.comparing import intervals
+from pmbench.leaderboard.table import Resampling
 from pmbench.running.aggregating import measure
+from pmbench.running.columns import ScoreColumns
 from pmbench.running.records import ScoreRecord
 from pmbench_tasks.notes.answers import Answered
 from pmbench_tasks.notes.checklist import OWN, Checklist, own_checklist
@@ -108,3 +111,27 @@ def test_what_a_leaderboard_computes_is_what_the_run_said() -> None:
         assert {name: of_run[name].value for name in of_task} == {
             name: one.value for name, one in of_task.items()
         }
+
+
+def test_an_interval_of_the_clipped_mean_lies_where_that_can_be() -> None:
+    """Two texts at 100%: the exact interval of a mean from -2 to 1 begins at -152.6%, which no clipped mean has."""
+    one = numbered(scale="points", points=[5.0, -10.0])
+    best = answered(True, False)
+    done = {"0": 1, "1": 1, "2": 1, "3": 1}
+    found, _ = measure(metrics_for(one), records(one, best, best), done)
+    score = found["checklist_score"]
+    assert (score.value, score.low, score.high) == (1.0, 0.0, 1.0)
+    # Two more texts have no score: at their worst they have -2, and the four a mean of -0.5.
+    assert (score.worst, score.best) == (0.0, 1.0)
+    bad, _ = measure(metrics_for(one), records(one, answered(False, True)), {"0": 1, "1": 1})
+    assert (bad["checklist_score"].worst, bad["checklist_score"].best) == (0.0, 0.0)  # means of -2 and -0.5
+    plain = {metric.name: metric for metric in metrics_for(one)}["score_unclipped"]
+    assert plain.within(-2.0) == -2.0 and plain.bounds is None
+
+
+def test_a_leaderboard_puts_it_there_too() -> None:
+    one = numbered(scale="points", points=[5.0, -10.0])
+    columns = ScoreColumns(records(one, answered(True, False), answered(True, False)))
+    metric = metrics_for(one)[0]
+    (found,) = intervals([metric], [columns], Resampling())
+    assert (found[metric.name].low, found[metric.name].high) == (0.0, 1.0)

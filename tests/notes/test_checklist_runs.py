@@ -84,13 +84,14 @@ def test_a_run_with_missing_answers_says_what_they_could_have_made_of_it(tmp_pat
     as_json = CliRunner().invoke(questions_command, [str(run), "--json"])
     assert len(json.loads(as_json.stdout)["rates"]) == 3
 
-    # Another checklist under the same name: scored anew, the notes are the same.
+    # Another checklist under the same name: scored anew beside the first, the notes are the same.
     small(tmp_path, "yes-no", "dose")
     again = pmbench(
         tmp_path, *RUN, "-o", "checklist=small.json", "-o", "probability=off", *judge(llm_server, **plan)
     )
     assert again.returncode == 0 and results(tmp_path)["scoring"] != found["scoring"]
     assert "requests made now: 0" in again.stdout  # the same question about the same note
+    assert len(list((tmp_path / "runs").glob("*/*/*"))) == 1
 
 
 def test_a_server_that_is_down_leaves_no_score(tmp_path, llm_server) -> None:
@@ -118,6 +119,105 @@ def test_several_judges_of_grades_make_one_mean(tmp_path, llm_servers) -> None:
     assert found.jury.value == pytest.approx((5 + 4 + 2 + 1 + 3) / 5)
     assert found.jury.missing == 3
     assert (found.jury.least, found.jury.most) == pytest.approx((16 / 6, 20 / 6))
+
+
+def scorings(folder: Path) -> dict[str, Any]:
+    """The results of each scoring of the only run, by the checklist that it was made with."""
+    (run,) = (folder / "runs").glob("notes-checklist/*/*")
+    found = [json.loads(path.read_text()) for path in run.glob("scores/*/results.json")]
+    return {one["options"]["checklist"]: one for one in found}
+
+
+def test_another_checklist_scores_the_same_notes_and_both_results_are_kept(tmp_path, llm_server) -> None:
+    for name, questions in (("one.json", ("dose",)), ("two.json", ("dose", "return"))):
+        text = checklist_json(checklist(*questions, section="assessment_and_plan"))
+        (tmp_path / name).write_text(text)
+    chosen = judge(llm_server, answers=answers(YES, NO))
+    writer = f"openai:writer?base_url={llm_server.v1}"
+    command = ["run", "-t", "notes-checklist", "-d", "demo", "-m", writer, "-n", "2", *chosen,
+               "-o", "probability=off"]  # fmt: skip
+    for name in ("one.json", "two.json"):
+        done = pmbench(tmp_path, *command, "-o", f"checklist={name}")
+        assert done.returncode == 0, done.stderr
+    # Two notes; one question about each; then one question more about each.
+    assert llm_server.stats(log=False)["by_status"] == {"200": 6}
+    found = scorings(tmp_path)
+    value = {name: one["metrics"]["checklist_score"]["value"] for name, one in found.items()}
+    assert value == {"one.json": 1.0, "two.json": 0.5}
+    assert {one["run"] for one in found.values()} == {found["one.json"]["run"]}
+
+    # Each scoring is shown with its own questions.
+    run = found["one.json"]["run"][:12]
+    for name, asks_return in (("one.json", False), ("two.json", True)):
+        shown = pmbench(tmp_path, "show", run, "--scoring", found[name]["scoring"][:12])
+        assert ("return: Is the next visit named?" in shown.stdout) == asks_return, shown.stdout
+        assert f"checklist={name}" in shown.stdout
+    listed = pmbench(tmp_path, "runs")
+    assert "checklist=one.json" in listed.stdout and "checklist=two.json" in listed.stdout
+    asked = pmbench(tmp_path, "checklist", "questions", run, "--scoring", found["one.json"]["scoring"][:8])
+    assert "dose" in asked.stdout and f"(see --scoring): {found['two.json']['scoring'][:12]}" in asked.stdout
+    assert "Is the next visit named?" not in asked.stdout
+    none = pmbench(tmp_path, "checklist", "questions", run, "--scoring", "nosuch")
+    assert none.returncode == 2 and len(none.stderr.splitlines()) == 1, none.stderr
+    # They are numbers of two checklists: never one table.
+    board = pmbench(tmp_path, "leaderboard", "-t", "notes-checklist", "-o", "-")
+    assert board.returncode == 0, board.stderr
+    assert r"options: checklist=one\.json" in board.stdout, board.stdout
+    assert r"options: checklist=two\.json" in board.stdout and "Table 2 of 2" in board.stdout
+    dry = pmbench(tmp_path, *command, "-o", "checklist=two.json", "--dry-run")
+    assert "option    checklist=two.json" in dry.stdout
+
+    # The first one again: nothing is asked, and the second one stays.
+    done = pmbench(tmp_path, *command, "-o", "checklist=one.json")
+    assert "requests made now: 0" in done.stdout and len(scorings(tmp_path)) == 2
+
+
+@pytest.mark.parametrize("option", ["ask=batch", "section=objective_exam"])
+def test_what_only_scoring_reads_makes_no_new_run(tmp_path, llm_server, option: str) -> None:
+    chosen = judge(llm_server, answers={"Answer every question": "none", **answers(YES, NO, YES)})
+    command = [*RUN, *small(tmp_path), *chosen]
+    assert pmbench(tmp_path, *command).returncode == 0
+    first = results(tmp_path)
+    pmbench(tmp_path, *command, "-o", option)
+    second = results(tmp_path)
+    assert first["run"] == second["run"] and first["scoring"] != second["scoring"]
+    name, _, value = option.partition("=")
+    assert second["options"][name] == value and first["options"][name] != value
+
+
+def test_by_section_writes_other_notes_for_another_section(tmp_path, llm_server) -> None:
+    chosen = judge(llm_server, answers=answers(YES, NO, YES))
+    writer = f"openai:writer?base_url={llm_server.v1}"
+    command = ["run", "-t", "notes-checklist", "-d", "demo", "-m", writer, "-n", "1", "-s", "by-section",
+               "--json", "out.json", *small(tmp_path), *chosen]  # fmt: skip
+    runs = []
+    for section in ("", "objective_exam", "whole"):
+        done = pmbench(tmp_path, *command, "-o", f"section={section}")
+        assert done.returncode == 0, done.stderr
+        runs.append(results(tmp_path)["run"])
+    assert len(set(runs)) == 3
+
+
+def test_retry_failed_asks_for_the_answers_whose_request_failed_alone(tmp_path, llm_server) -> None:
+    fault = {"kind": "400", "contains": QUESTIONS["return"]}
+    command = [*RUN, *small(tmp_path), *judge(llm_server, answers=answers(YES, NO, YES), faults=[fault])]
+    done = pmbench(tmp_path, *command)
+    found = results(tmp_path)
+    assert done.returncode == 0 and found["counts"]["scored"] == found["counts"]["partial"] == 3
+    assert found["metrics"]["missing_share"]["value"] == pytest.approx(1 / 3)
+    assert any("--retry-failed" in line for line in found["findings"])
+
+    llm_server.control(answers=answers(YES, NO, YES))
+    before = llm_server.stats(log=False)["by_status"]["200"]
+    assert "requests made now: 0" in pmbench(tmp_path, *command).stdout  # not unasked
+    done = pmbench(tmp_path, *command, "--retry-failed")
+    assert "requests made now: 3" in done.stdout, done.stdout
+    assert llm_server.stats(log=False)["by_status"]["200"] == before + 3
+    found = results(tmp_path)
+    assert found["counts"]["partial"] == 0 and found["metrics"]["missing_share"]["value"] == 0
+    assert found["metrics"]["checklist_score"]["value"] == pytest.approx(2 / 3)
+    # What is whole is not asked for again.
+    assert "requests made now: 0" in pmbench(tmp_path, *command, "--retry-failed").stdout
 
 
 def test_a_run_of_another_task_has_no_questions(tmp_path) -> None:

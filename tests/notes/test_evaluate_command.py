@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import stat
 import subprocess
 from pathlib import Path
@@ -31,7 +32,7 @@ def made_now(done: subprocess.CompletedProcess[str]) -> int:
 
 
 def files(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+    return {path.name: path.read_bytes() for path in sorted(folder.glob("[!.]*"))}
 
 
 def numbers(folder: Path) -> dict[str, Any]:
@@ -102,7 +103,7 @@ def test_what_is_missing_or_was_not_measured_is_said(server: Any, tmp_path: Path
 def test_the_folder_holds_all_that_the_numbers_come_from(server: Any, tmp_path: Path) -> None:
     pmbench(tmp_path, *words(server.v1))
     left = tmp_path / "out"
-    assert {path.name for path in left.iterdir()} == {
+    assert {path.name for path in left.glob("[!.]*")} == {
         "table.md", "evaluation.json", "answers.csv", "coverage.csv", "perturbations.json", "unit-tests.json",
         "deltas.svg", "enforceability.svg", "preferences.svg", "reference.svg", "choice-by-alpha.svg",
         "objective-by-size.svg",
@@ -132,12 +133,29 @@ def test_the_same_again_asks_nothing_and_writes_the_same(server: Any, tmp_path: 
     assert files(tmp_path / "out") == before
 
 
+@pytest.mark.parametrize("ask", ["item", "batch"])
+def test_a_dry_run_asks_nothing_and_what_is_asked_then_is_within_its_numbers(
+    server: Any, tmp_path: Path, ask: str
+) -> None:
+    told = pmbench(tmp_path, *words(server.v1, "--ask", ask, "--dry-run"))
+    assert told.returncode == 0, told.stderr
+    assert answered(server) == 0 and not (tmp_path / "out").exists()
+    assert "read            ours: 3 questions" in told.stdout and "labelled notes: 3" in told.stdout
+    assert "notes.jsonl: 4 reference notes with assessment_and_plan" in told.stdout
+    in_all = next(line for line in told.stdout.splitlines() if line.startswith("in all"))
+    low, high = (int(number.replace(",", "")) for number in re.findall(r"[\d,]+(?= to| requests)", in_all))
+    done = pmbench(tmp_path, *words(server.v1, "--ask", ask))
+    vectors = sum(n for path, n in server.stats(log=False)["by_path"].items() if "embed" in path)
+    assert low <= made_now(done) - vectors <= high
+
+
 def test_stopped_by_its_budget_it_goes_on_where_it_was(server: Any, tmp_path: Path) -> None:
     calm = pmbench(tmp_path, *words(server.v1, "--runs", "calm", out="calm-out"))
     total, before = made_now(calm), answered(server)
     stopped = pmbench(tmp_path, *words(server.v1, "--max-requests", "60"))
     assert stopped.returncode == 1 and not (tmp_path / "out" / "table.md").exists()
     assert len(stopped.stderr.splitlines()[-1]) < 300 and "Traceback" not in stopped.stderr
+    assert "Give this command again with a higher --max-requests" in stopped.stderr
     done = pmbench(tmp_path, *words(server.v1))
     assert done.returncode == 0, done.stderr
     assert answered(server) - before == total and made_now(done) == total - 60
@@ -161,7 +179,7 @@ def test_only_what_is_given_is_measured(server: Any, tmp_path: Path) -> None:
     assert one["coverage"] is None and one["enforceability"] is None and one["reference"]["units"] == 2
     assert one["preference"]["pairs"] == 2 and one["judge"] is None
     told = (tmp_path / "out" / "table.md").read_text()
-    assert {path.name for path in (tmp_path / "out").iterdir()} == {
+    assert {path.name for path in (tmp_path / "out").glob("[!.]*")} == {
         "table.md", "evaluation.json", "answers.csv", "preferences.svg", "reference.svg"
     }  # fmt: skip
     assert "1 pair: beyond --limit" in told and "no --feedback" in told and "--tests 0" in told

@@ -104,7 +104,7 @@ def test_distances_are_those_of_scikit_learn_and_scipy() -> None:
     generator = np.random.default_rng(5)
     vectors = generator.normal(size=(60, 16)) + 0.5
     matrix = (generator.random((6, 60)) < 0.3).astype(float)
-    found = cluster_distances(matrix, vectors, resamples=200)
+    found = cluster_distances(matrix, vectors)
     chosen = [vectors[row == 1] for row in matrix]
     assert found.by_question == pytest.approx([pdist(one, "cosine").mean() for one in chosen])
     centroids = np.array([normalize(one).mean(axis=0) for one in chosen])
@@ -112,11 +112,38 @@ def test_distances_are_those_of_scikit_learn_and_scipy() -> None:
     assert found.intra.low < found.intra.value < found.intra.high
 
 
-def test_an_item_drawn_twice_is_no_pair_with_itself() -> None:
-    # Orthogonal items: every true distance is 1, so each resample says 1. With copies as pairs it would be less.
-    found = cluster_distances(np.ones((1, 12)), np.eye(12), resamples=200)
+def test_the_interval_of_a_distance_is_that_of_the_jackknife_by_hand() -> None:
+    """Every item left out once; the error is that of scipy's t over the pseudo-values (Tukey)."""
+    from scipy import stats
+
+    generator = np.random.default_rng(6)
+    vectors = generator.normal(size=(40, 8)) + 1.0
+    matrix = (generator.random((5, 40)) < 0.3).astype(float)
+    found = cluster_distances(matrix, vectors)
+    for name in ("intra", "inter"):
+        one = getattr(found, name)
+        kept = [np.delete(np.arange(40), place) for place in range(40)]
+        without = [getattr(cluster_distances(matrix[:, keep], vectors[keep]), name).value for keep in kept]
+        pseudo = 40 * one.value - 39 * np.array(without)
+        reach = stats.t.ppf(0.975, 39) * stats.sem(pseudo)
+        assert (one.low, one.high) == pytest.approx((max(0, one.value - reach), one.value + reach))
+
+
+def test_a_distance_lies_within_its_own_interval() -> None:
+    """Few items around each centroid: percentiles of a bootstrap lay far above the number itself."""
+    generator = np.random.default_rng(7)
+    topics = generator.normal(size=32) + generator.normal(size=(8, 32))
+    own = generator.integers(0, 8, size=60)
+    vectors = topics[own] + 2 * generator.normal(size=(60, 32))
+    found = cluster_distances((own == np.arange(8)[:, None]).astype(float), vectors)
+    assert found.inter.low < found.inter.value < found.inter.high
+    assert found.intra.low < found.intra.value < found.intra.high
+
+
+def test_distances_of_one_question_or_of_items_all_alike() -> None:
+    found = cluster_distances(np.ones((1, 12)), np.eye(12))  # orthogonal items: every distance is 1
     assert (found.intra.value, found.intra.low, found.intra.high) == pytest.approx((1.0, 1.0, 1.0))
-    assert np.isnan(found.inter.value)  # one question: no two clusters
+    assert np.isnan(found.inter.value) and found.inter.note  # one question: no two clusters
 
 
 def test_embeddings_that_cannot_be_used_are_refused() -> None:

@@ -15,7 +15,7 @@ from pmbench import DataError
 from pmbench_tasks.notes.evaluation.answers import Answers, answers_of, mean_score, pass_rates
 from pmbench_tasks.notes.evaluation.deltas import between, lost_points, robustness
 from pmbench_tasks.notes.evaluation.enforceability import UnitTest, enforceability
-from pmbench_tasks.notes.evaluation.intervals import Floats, drawn_counts, means
+from pmbench_tasks.notes.evaluation.intervals import Floats, drawn_counts, estimates, means, ratio
 from pmbench_tasks.notes.evaluation.paired import holm, one_sample, sign_flip, two_sample
 from pmbench_tasks.notes.evaluation.preferences import Pair, preference, read_preferences
 
@@ -335,3 +335,13 @@ def test_a_questions_interval_is_clopper_and_pearsons(hits: int) -> None:
     tests = [UnitTest("q", f"n{i}", i >= hits) for i in range(10)]
     rate = enforceability(tests, ["q"], resamples=10).questions[0].rate
     assert (rate.low, rate.high) == pytest.approx(proportion_confint(hits, 10, method="beta"))
+
+
+@pytest.mark.parametrize("shape", [(0,), (0, 1), (0, 3)])
+def test_without_any_unit_a_mean_is_undefined_and_says_why(shape: tuple[int, ...]) -> None:
+    for found in (means(np.zeros(shape), unit="note"), means(np.zeros(shape), [], unit="note")):
+        assert len(found) == (shape[1] if len(shape) > 1 else 1)
+        assert all(one.value != one.value and one.note == "there is no note" for one in found)
+    assert estimates(ratio, np.zeros((0, 2, 2)), unit="visit")[1].note == "there is no visit"
+    with pytest.raises(ValueError, match=r"shape \(2,\)"):
+        means(np.zeros(2), unit="note")

@@ -85,8 +85,8 @@ def test_demo_visits_are_instances_with_what_a_strategy_needs() -> None:
     data = load(one, "demo")
     assert len(data.instances) == 8
     for instance in data.instances:
-        assert set(instance.inputs) == {"transcript", "sections"}
-        assert instance.inputs["sections"] == ["assessment_and_plan"]
+        assert set(instance.inputs) == {"transcript"}
+        assert one.strategy("by-section")[1].estimate(instance.inputs, one.option) == (1, 1)
         assert str(instance.target["note"]) not in str(instance.inputs)
     told = list(one.remarks(data.instances))
     assert any("20 items" in line and "assessment_and_plan" in line for line in told)

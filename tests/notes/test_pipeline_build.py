@@ -200,12 +200,62 @@ def test_killed_in_each_stage_it_ends_the_same_and_repeats_no_paid_call(server: 
 def test_a_budget_stops_it_cleanly_and_the_same_command_goes_on(server: Any, tmp_path: Path) -> None:
     short = pmbench(tmp_path, *words(tmp_path, server.v1, "--max-requests", "10"))
     assert short.returncode == 1
-    assert "Error: the run has made the 10 requests" in short.stderr and "Traceback" not in short.stderr
+    assert "Error: this command has made the 10 requests that --max-requests allows" in short.stderr
+    assert "Give this command again with a higher --max-requests" in short.stderr.splitlines()[-1]
+    assert "pmbench run" not in short.stderr and "Traceback" not in short.stderr
     assert (tmp_path / "grown-stages" / "4-tagged.json").exists()
     assert not (tmp_path / "grown.json").exists()
     rest = pmbench(tmp_path, *words(tmp_path, server.v1))
     assert rest.returncode == 0, rest.stderr
     assert made_now(rest) + 10 == answered(server) == distinct(server)
+
+
+def test_a_dry_run_says_what_would_be_asked_and_asks_nothing(server: Any, tmp_path: Path) -> None:
+    done = pmbench(tmp_path, *words(tmp_path, server.v1, "--dry-run"))
+    assert done.returncode == 0, done.stderr
+    assert answered(server) == 0 and not (tmp_path / "grown-stages").exists()
+    told = {line[:15].strip(): line[15:].strip() for line in done.stdout.splitlines()}
+    assert "read            feedback.csv: 19 feedback items" in done.stdout
+    assert "read            notes.jsonl: 4 reference notes with assessment_and_plan" in done.stdout
+    for role in ("model", "judge", "embedder"):
+        assert told[role].endswith(", on this machine") and told[role].startswith("openai:")
+    # 18 items of more than two words in two requests; each again, and what has no answer then alone.
+    assert told["filter"].startswith(f"2 to {2 + 2 + 18} requests")
+    assert told["propose"].startswith("1 to 3 requests")
+    assert told["tag"] == "1 to 12 requests for each 10 questions"
+    # Of four notes three are tested: judged twice each at most, and rewritten with three attempts.
+    assert told["enforceability"] == f"4 to {2 * (4 + 3) + 3 * 3} requests for each question"
+    assert told["cover"] == "1 to 54 requests"
+    assert "nothing was asked" in done.stdout
+
+    # A server that is not there is no reason not to look.
+    absent = pmbench(tmp_path, *words(tmp_path, "http://127.0.0.1:9/v1", "--dry-run"))
+    assert absent.returncode == 0 and absent.stdout.count("\n") == done.stdout.count("\n")
+    leaving = pmbench(tmp_path, *words(tmp_path, "http://192.0.2.1/v1", "--dry-run"))
+    assert leaving.returncode == 2 and "phi" in leaving.stderr  # it would not be allowed
+
+
+def test_two_commands_do_not_write_into_one_folder(server: Any, tmp_path: Path) -> None:
+    server.control(answers=scripts(order()), latency=300)
+    first = subprocess.Popen(
+        [sys.executable, "-m", "pmbench", "checklist", *words(tmp_path, server.v1)],
+        cwd=tmp_path,
+        env=os.environ,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        while answered(server) < 1 and first.poll() is None:
+            time.sleep(0.01)
+        second = pmbench(tmp_path, *words(tmp_path, server.v1))
+        assert second.returncode == 2 and len(second.stderr.splitlines()) == 1, second.stderr
+        assert "another process is at work in this folder" in second.stderr and "--folder" in second.stderr
+    finally:
+        server.control(answers=scripts(order()))
+        _, complaint = first.communicate(timeout=60)
+    assert first.returncode == 0, complaint
+    assert pmbench(tmp_path, *words(tmp_path, server.v1)).returncode == 0  # it is free again
 
 
 def test_ctrl_c_ends_it_and_what_was_sent_is_kept(server: Any, tmp_path: Path) -> None:

@@ -152,7 +152,7 @@ def test_items_without_a_usable_answer_are_asked_again_alone_and_then_counted() 
     found = run(filter_feedback(items(*texts, sections=()), model, section="subjective", progress=Quiet()))
     assert len(found.used) == 11
     assert [(one.about, one.kind) for one in found.failures] == [(("f4",), "unreadable")]
-    assert found.read[3].why == "the model did not say what it is about"
+    assert found.read[3].why == "the model did not say what it is about (unreadable)"
     # Ten and two; the two that were left; each of these alone.
     assert sorted(len(entries(said)) for said in model.asked) == [1, 1, 2, 2, 10]
 

@@ -145,7 +145,7 @@ def test_questions_are_turned_around_and_bad_ones_dropped_with_the_reason() -> N
     ]
     assert {one.id: one.why for one in found.dropped} == {
         "p2": "turned around, it cannot be answered yes or no: it is an open question",
-        "p3": "the model did not say whether yes is the good answer",
+        "p3": "the model did not say whether yes is the good answer (unreadable)",
         "p5": "it cannot be answered yes or no: it is an open question",
         "p6": 'it asks for "not applicable"',
         "p7": "it is a statement, not a question",
@@ -207,7 +207,7 @@ def test_tags_decide_and_no_tag_is_no_yes() -> None:
     assert [one.why for one in found.dropped] == [
         "it cannot be answered for every visit",
         "it cannot be answered for every visit and it needs another section of the note",
-        "the model did not say whether it fits every visit",
+        "the model did not say whether it fits every visit (unreadable)",
     ]
 
 
@@ -274,7 +274,7 @@ def test_a_question_that_no_note_passes_cannot_be_tested() -> None:
     asked = (candidates("Is it so?"), notes, Answering(lambda _: ""), Judge())
     found = run(enforce(*asked, section=AP, progress=Quiet()))
     assert found.stage.kept == () and found.tested[0].rate is None
-    assert "no reference note passes it (3 asked: 2 fail, 1 have no answer)" in found.stage.dropped[0].why
+    assert "no reference note passes it (3 asked: 2 fail, 1 have no answer" in found.stage.dropped[0].why
     assert run(enforce(*asked, section=AP, least=0.0, progress=Quiet())).stage.kept
 
 

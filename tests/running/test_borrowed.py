@@ -95,9 +95,40 @@ def test_a_budget_is_over_all_roles_and_ends_as_unfinished(llm_server: Any, tmp_
     with pytest.raises(Unfinished, match="3 requests that --max-requests allows") as caught:
         ask(names, *(f"Question {n}?" for n in range(9)), runs=tmp_path, max_requests=3)
     assert caught.value.exit_status == 1
+    told = str(caught.value)
+    assert "Give this command again with a higher --max-requests" in told and "run" not in told
     assert llm_server.stats()["requests"] == 3
     said, spent = ask(names, *(f"Question {n}?" for n in range(9)), runs=tmp_path)
     assert len(said) == 9 and spent.stored == 3 and spent.requests == 6
+
+
+def test_what_ends_a_command_for_its_price_says_what_to_type(
+    llm_servers: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    elsewhere = llm_servers("0.0.0.0")
+    (tmp_path / "pmbench.toml").write_text('[prices."openai:m"]\ninput = 1000.0\noutput = 1000.0\n')
+    monkeypatch.chdir(tmp_path)
+    questions = [f"Question {n}?" for n in range(9)]
+    with pytest.raises(Unfinished, match="again with a higher --max-cost: what was answered is kept") as dear:
+        ask({"model": at(elsewhere)}, *questions, runs="runs", sensitivity="public", max_cost=0.1)
+    assert "$" in str(dear.value) and "the run" not in str(dear.value)
+    assert 0 < elsewhere.stats()["requests"] < 9
+
+
+def test_a_server_that_is_down_ends_a_command_without_an_option_that_it_does_not_have(
+    llm_server: Any, tmp_path: Path
+) -> None:
+    from pmbench.core.errors import Halted
+
+    async def work() -> None:
+        async with open_models({"model": at(llm_server)}, runs=tmp_path, quiet=True):
+            raise Halted(
+                "m: 20 requests in a row failed", to_go_on="give the same command with --retry-failed"
+            )
+
+    with pytest.raises(Unfinished, match="To go on, give this command again") as down:
+        asyncio.run(work())
+    assert "--retry-failed" not in str(down.value)
 
 
 def test_an_embedder_of_a_server_is_paid_once_and_counted(llm_server: Any, tmp_path: Path) -> None:

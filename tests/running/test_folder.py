@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pmbench.core.errors import RunLocked, StorageError
@@ -52,6 +52,7 @@ def test_a_torn_last_line_is_dropped_and_written_over(tmp_path: Path) -> None:
     assert [record.id for record in read_lines(path, ResponseRecord)] == ["a", "c"]
 
 
+@settings(deadline=None)  # it writes to a disk that others use, too
 @given(st.lists(st.text(max_size=30), max_size=5), st.integers(min_value=0, max_value=300))
 def test_whatever_is_torn_off_the_end_leaves_whole_records(
     tmp_path_factory, texts: list[str], cut: int

@@ -2,53 +2,13 @@
 
 from __future__ import annotations
 
-import codecs
-import json
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 from pmbench import DataError, id_shown, says_nothing
+from pmbench_tasks import json_files
 from pmbench_tasks.archehr.cases import id_text
-
-_REASONS = (
-    "Expecting ',' delimiter",
-    "Expecting ':' delimiter",
-    "Expecting property name enclosed in double quotes",
-    "Expecting value",
-    "Extra data",
-    "Illegal trailing comma before end of",
-    "Invalid control character",
-    "Invalid \\escape",
-    "Invalid \\uXXXX escape",
-    "Unterminated string",
-)
-"""What the json module says, without the character that it may quote from the file."""
-
-
-_MARKS = (
-    (codecs.BOM_UTF32_LE, "UTF-32"),  # before UTF-16, whose mark it begins with
-    (codecs.BOM_UTF32_BE, "UTF-32"),
-    (codecs.BOM_UTF16_LE, "UTF-16"),
-    (codecs.BOM_UTF16_BE, "UTF-16"),
-)
-
-
-def read_bytes(path: Path) -> bytes:
-    """The content of a regular file.
-
-    Raises:
-        DataError: there is none, or it cannot be read.
-    """
-    if not path.is_file():  # a pipe or a device could hang
-        raise DataError("is no regular file", where=str(path), remedy="Check the path")
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        reason = (error.strerror or "unknown reason").lower()
-        raise DataError(
-            f"cannot be read ({reason})", where=str(path), remedy="Check its permissions and the disk"
-        ) from None
+from pmbench_tasks.json_files import read_bytes, to_utf8, utf8_text
 
 
 def json_value(data: bytes, where: str) -> Any:
@@ -57,33 +17,7 @@ def json_value(data: bytes, where: str) -> Any:
     Raises:
         DataError: it is broken (line and column), not UTF-8, nested too deeply, or has a key twice in an object.
     """
-    try:
-        text = data.removeprefix(codecs.BOM_UTF8).decode()
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise DataError("not UTF-8", where=f"{where}, line {line}", remedy=to_utf8(data)) from None
-    try:
-        return json.loads(text, object_pairs_hook=_object, parse_constant=_refuse)
-    except json.JSONDecodeError as error:
-        reason = next((one for one in _REASONS if error.msg.startswith(one)), "broken")
-        place = f"{where}, line {error.lineno}, column {error.colno}"
-        raise DataError(f"no valid JSON: {reason}", where=place, remedy="Mend the file") from None
-    except RecursionError:
-        raise DataError(
-            "JSON nested too deeply", where=where, remedy="Write a list of flat objects"
-        ) from None
-    except ValueError as error:  # _Refused, or an integer of more digits than Python turns into a number
-        what = str(error) if isinstance(error, _Refused) else "a number with too many digits"
-        raise DataError(what, where=where, remedy="Mend the file") from None
-
-
-def to_utf8(data: bytes) -> str:
-    """What to do about a text that is not UTF-8; what it is instead is told by how it begins."""
-    found = next((name for mark, name in _MARKS if data.startswith(mark)), "")
-    if not found and 0 in data[:4]:  # no mark: where the zeros are beside the first letter, which is ASCII
-        wide, order = 32 if data[:4].count(0) == 3 else 16, "LE" if data[0] else "BE"
-        found = f"UTF-{wide}{order}"
-    return f"Convert it: iconv -f {found or 'WINDOWS-1252'} -t UTF-8"
+    return json_files.json_value(utf8_text(data, where), where, flat="a list of flat objects")
 
 
 def entries(value: Any, where: str, kind: str) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
@@ -158,16 +92,12 @@ def checked_text(value: object, place: str) -> str:
     return value
 
 
-class _Refused(ValueError):
-    """What JSON cannot hold, though the json module would let it pass."""
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) != len(pairs):
-        raise _Refused("an object has the same key twice")
-    return made
-
-
-def _refuse(_name: str) -> Any:
-    raise _Refused("NaN or an infinity, which JSON does not have")
+__all__ = [
+    "check_case_id",
+    "checked_text",
+    "entries",
+    "json_value",
+    "read_bytes",
+    "text_of",
+    "to_utf8",
+]

@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from pmbench_tasks.asking import MOST_BRACES, valid
+
 Ends = tuple[int, int] | None
 """The lowest and the highest grade, where grades are asked for and not yes or no."""
 
@@ -21,9 +23,6 @@ REASONS = (UNPARSED, ABSENT, NEITHER, TWICE, REFUSED, CUT_OFF, FAILED)
 """Why an answer is missing: nothing could be read; others were answered and this question was not; it is neither
 yes nor no, or no grade of the scale; it is answered twice, differently; the model refused; the token limit ended it;
 the request failed (then the kind of failure follows: `failed: server`)."""
-
-_MOST_BRACES = 1_000
-"""Opening braces of an answer at which a JSON object is looked for."""
 
 _YES, _NO = frozenset({"yes", "y", "true"}), frozenset({"no", "n", "false"})
 _KEYS = ("answer", "grade", "score", "met", "criteria_met")
@@ -117,7 +116,7 @@ def json_objects(text: str) -> Iterator[dict[str, Any]]:
     # What stands twice in an object is kept twice: json would keep the last without a word.
     decoder = json.JSONDecoder(strict=False, object_pairs_hook=_pairs)
     at = text.find("{")
-    for _ in range(_MOST_BRACES):
+    for _ in range(MOST_BRACES):
         if at < 0:
             return
         try:
@@ -227,7 +226,7 @@ def _entry(found: Mapping[str, Any], ends: Ends) -> Reading | None:
 
 def _reading(said: Any, quote: str, ends: Ends) -> Reading:
     value = _value(said, ends)
-    plain = _whole(quote).strip().strip("\"'“”").strip()
+    plain = valid(quote).strip().strip("\"'“”").strip()
     plain = "" if plain in ("…", "...") else plain
     return Reading(None, "", NEITHER) if value is None else Reading(value, plain)
 
@@ -244,8 +243,3 @@ def _value(said: Any, ends: Ends) -> bool | int | None:
     if isinstance(said, bool) or not isinstance(said, int | float) or said != said // 1:
         return None
     return int(said) if ends[0] <= said <= ends[1] else None
-
-
-def _whole(text: str) -> str:
-    """The text as a file can hold it: half of a surrogate pair becomes U+FFFD."""
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")

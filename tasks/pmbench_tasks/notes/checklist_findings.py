@@ -50,8 +50,8 @@ def _missing(scores: Mapping[str, Score], what: str) -> Iterator[str]:
     )
     if reasons["failed"]:
         yield (
-            "answers whose request failed are asked for again when the folder of this scoring is removed and the same"
-            " command is given; all others come from the store"
+            "answers whose request failed are asked for again by the same command with --retry-failed; all others"
+            " come from the store"
         )
 
 

@@ -15,8 +15,7 @@ from functools import partial
 from typing import Any, Literal
 
 from pmbench import Completion, Message, Model, RequestFailed
-from pmbench_tasks.drafting.judging.answer import valid
-from pmbench_tasks.drafting.judging.asking import side_by_side
+from pmbench_tasks.asking import side_by_side, valid
 from pmbench_tasks.notes.answers import (
     ABSENT,
     CUT_OFF,
@@ -119,14 +118,13 @@ class ChecklistJudge:
 
 
 def enforces_schema(model: Model) -> bool:
-    """Whether a model's backend keeps an answer to a JSON schema; a model that does not tell is asked for JSON."""
-    features = getattr(getattr(model, "backend", None), "features", None)
-    return features is None or "schema" in features
+    """Whether a model's backend keeps an answer to a JSON schema."""
+    return "schema" in model.features
 
 
 def has_log_probabilities(model: Model) -> bool:
     """Whether `choose` gives probabilities, not the one option that the model named."""
-    return "choose" in model.offers and not getattr(model, "chooses_in_words", False)
+    return "choose" in model.offers and not model.chooses_in_words
 
 
 class _Talk:

@@ -32,14 +32,17 @@ class ClippedMean(Mean):
     """Mean of one statistic, put into [0, 1] after taking the mean, not before.
 
     As in HealthBench's reference code (openai/simple-evals, healthbench_eval.py): a text may have less than 0, the
-    mean over texts has not. For statistics that are from 0 to 1 it is the plain mean.
+    mean over texts has not. For statistics that are from 0 to 1 it is the plain mean. An interval is put there, too:
+    it is one of the clipped mean, so that no end of it can lie where that cannot be.
     """
+
+    bounds = (0.0, 1.0)
 
     def value(self, sums: Floats) -> Floats:
         """Sum over count, clipped."""
         import numpy as np
 
-        clipped: Floats = np.clip(super().value(sums), 0.0, 1.0)
+        clipped: Floats = np.clip(super().value(sums), *self.bounds)
         return clipped
 
     @property

@@ -8,7 +8,7 @@ from typing import Literal
 
 import msgspec
 
-from pmbench import ConfigError, Options, UnknownName
+from pmbench import ConfigError, Options, PathOption, ScoringOption, UnknownName
 from pmbench_tasks.notes.checklist import OWN, Checklist, own_checklist, read_checklist
 from pmbench_tasks.notes.judge_prompts import Kind
 from pmbench_tasks.notes.sections import Headers, known_section
@@ -21,7 +21,7 @@ WHOLE = "whole"
 
 
 class ChecklistOptions(Options, frozen=True):
-    """Options of every checklist task.
+    """Options of every checklist task. Only scoring reads them: the same notes are scored again by another checklist.
 
     Attributes:
         checklist: a checklist of ours by name, or a file. What it holds is part of a score's digest, so that a file
@@ -32,29 +32,30 @@ class ChecklistOptions(Options, frozen=True):
             probability of yes is asked for in a second request; `off`: it is not.
     """
 
-    checklist: str = ""
-    row: str = ""
-    ask: Literal["item", "batch"] = "item"
-    probability: Literal["auto", "off"] = "auto"
+    checklist: ScoringOption[PathOption] = ""
+    row: ScoringOption[str] = ""
+    ask: ScoringOption[Literal["item", "batch"]] = "item"
+    probability: ScoringOption[Literal["auto", "off"]] = "auto"
 
 
 class NoteOptions(ChecklistOptions, frozen=True):
     """Options of notes-checklist.
 
     Attributes:
-        section: the section that is judged, or `whole`; empty: what the checklist is about.
+        section: the section that is judged, or `whole`; empty: what the checklist is about. The strategy by-section,
+            which writes what is judged, says in its own description which that is.
         headers: the published list of headers by which notes are divided.
     """
 
-    checklist: str = "assessment-and-plan"
-    section: str = ""
+    checklist: ScoringOption[PathOption] = "assessment-and-plan"
+    section: ScoringOption[str] = ""
     headers: Headers = "aci-bench"
 
 
 class ReplyOptions(ChecklistOptions, frozen=True):
     """Options of syppm-checklist."""
 
-    checklist: str = REPLY
+    checklist: ScoringOption[PathOption] = REPLY
 
 
 def chosen_checklist(options: ChecklistOptions, kind: Kind) -> Checklist:

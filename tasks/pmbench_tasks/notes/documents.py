@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import codecs
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pmbench import DataError
+from pmbench_tasks import json_files
+from pmbench_tasks.json_files import read_bytes, utf8_text
 
 if TYPE_CHECKING:
     import yaml
@@ -29,23 +30,10 @@ def read_text(path: Path, *, shown: str = "") -> str:
         DataError: there is none, it cannot be read, is not UTF-8, or is far larger than a checklist.
     """
     where = shown or str(path)
-    if not path.is_file():  # a pipe or a device could hang
-        raise DataError("is no regular file", where=where, remedy="Check the path")
-    try:
-        with path.open("rb") as stream:
-            data = stream.read(LARGEST + 1)
-    except OSError as error:
-        reason = (error.strerror or "unknown reason").lower()
-        raise DataError(f"cannot be read ({reason})", where=where, remedy="Check its permissions") from None
+    data = read_bytes(path, shown=where, most=LARGEST + 1)
     if len(data) > LARGEST:
         raise DataError(f"is larger than {LARGEST // 1_000_000} MB", where=where, remedy="Name a checklist")
-    try:
-        return data.removeprefix(codecs.BOM_UTF8).decode()
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise DataError(
-            "not UTF-8", where=f"{where}, line {line}", remedy="Convert it: iconv -f WINDOWS-1252 -t UTF-8"
-        ) from None
+    return utf8_text(data, where)
 
 
 def json_value(text: str, where: str) -> Any:
@@ -55,20 +43,14 @@ def json_value(text: str, where: str) -> Any:
         DataError: it is broken (line and column), nested too deeply, has a key twice in an object, or holds
             what JSON does not have.
     """
+    value = json_files.json_value(text, where, flat="a list of items")
     try:
-        value = json.loads(text, object_pairs_hook=_object, parse_constant=_refuse, parse_float=_finite)
         # A "\\ud800" is half of a character: it could not be sent to a model.
         json.dumps(value, ensure_ascii=False).encode()
-    except json.JSONDecodeError as error:
-        place = f"{where}, line {error.lineno}, column {error.colno}"
-        raise DataError("no valid JSON", where=place, remedy="Mend the file") from None
     except RecursionError:
         raise DataError("JSON nested too deeply", where=where, remedy="Write a list of items") from None
     except UnicodeEncodeError:
         raise DataError("half of a surrogate pair (\\ud800…)", where=where, remedy="Write it anew") from None
-    except ValueError as error:  # _Refused, or an integer of more digits than Python turns into a number
-        what = str(error) if isinstance(error, _Refused) else "a number with too many digits"
-        raise DataError(what, where=where, remedy="Mend the file") from None
     return value
 
 
@@ -102,25 +84,3 @@ def yaml_value(text: str, where: str) -> Any:
 def _place(error: yaml.YAMLError, where: str) -> str:
     mark = getattr(error, "problem_mark", None)
     return where if mark is None else f"{where}, line {mark.line + 1}, column {mark.column + 1}"
-
-
-class _Refused(ValueError):
-    """What JSON cannot hold, though the json module would let it pass."""
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) != len(pairs):
-        raise _Refused("an object has the same key twice")
-    return made
-
-
-def _refuse(_name: str) -> Any:
-    raise _Refused("NaN or an infinity, which JSON does not have")
-
-
-def _finite(digits: str) -> float:
-    number = float(digits)
-    if number in (float("inf"), float("-inf")):
-        raise _Refused("a number that is too large")
-    return number

@@ -3,38 +3,39 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import contextlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from pmbench import ConfigError, Sensitivity
+from pmbench import ConfigError
+from pmbench_tasks.notes.command_options import (
+    FEEDBACK_FORM,
+    RESAMPLES,
+    SEED,
+    WORKING,
+    Command,
+    asks_models,
+    borrowing,
+    with_options,
+)
 from pmbench_tasks.notes.sections import HEADERS
 
 if TYPE_CHECKING:
     from pmbench_tasks.notes.checklist import Checklist
     from pmbench_tasks.notes.evaluation.reading_given import Inputs
 
-Options = Callable[..., Any]
 
-DEMO = "demo"
-
-
-def _given(command: Options) -> Options:
+def _given(command: Command) -> Command:
     """The options that say what checklists are evaluated on."""
-    options = (
+    return with_options(
+        command,
         click.option(
             "--feedback", help="A file of feedback, or demo: coverage, diversity, prediction of stars."
         ),
-        click.option(
-            "-c",
-            "--columns",
-            multiple=True,
-            metavar="NAME=COLUMN",
-            help="Which column of the feedback is which: feedback, id, stars, section, visit. Repeatable.",
-        ),
-        click.option("--encoding", default="", help="Of feedback that is not UTF-8, such as windows-1252."),
+        *FEEDBACK_FORM,
         click.option("--feedback-limit", type=click.IntRange(1), help="Only the first N feedback items."),
         click.option("--notes", help="demo, ACI-bench, or a file with transcripts, notes and drafts."),
         click.option("-n", "--limit", type=click.IntRange(1), help="Only the notes of the first N visits."),
@@ -53,17 +54,13 @@ def _given(command: Options) -> Options:
             help="The section that is judged, or whole. Default: what the checklists are about.",
         ),
     )
-    for option in reversed(options):
-        command = option(command)
-    return command
 
 
-def _asking(command: Options) -> Options:
+def _asking(command: Command) -> Command:
     """The options that say who is asked and how much."""
-    options = (
-        click.option("-m", "--model", required=True, help="Assigns feedback and rewrites notes."),
-        click.option("-j", "--judge", help="Answers questions about notes. Default: the model."),
-        click.option("--embedder", default="embedded", show_default=True, help="For distances of feedback."),
+    return with_options(
+        command,
+        *asks_models("Assigns feedback and rewrites notes.", "For distances of feedback."),
         click.option(
             "--ask",
             type=click.Choice(["item", "batch"]),
@@ -91,13 +88,13 @@ def _asking(command: Options) -> Options:
             show_default=True,
             help="How often more the judge is asked about the reference notes.",
         ),
-        click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of all draws."),
+        SEED,
         click.option(
-            "--resamples", type=click.IntRange(1), default=2000, show_default=True, help="Of each bootstrap."
+            "--resamples", type=RESAMPLES, default=2000, show_default=True, help="Of each bootstrap."
         ),
         click.option(
             "--splits",
-            type=click.IntRange(2),
+            type=click.IntRange(2, 1000),
             default=20,
             show_default=True,
             help="Of the feedback, for the prediction of stars.",
@@ -108,25 +105,8 @@ def _asking(command: Options) -> Options:
             required=True,
             help="The folder of the table, the numbers and the figures.",
         ),
-        click.option("--runs", help="The runs folder. Default: PMBENCH_RUNS, or runs."),
-        click.option(
-            "--sensitivity",
-            type=click.Choice(["public", "deidentified", "phi"]),
-            help="Of feedback and notes. Default: phi; of the demo, public.",
-        ),
-        click.option("--allow-remote", is_flag=True, help="Let deidentified data be sent to a remote model."),
-        click.option("--concurrency", type=int, metavar="N", help="Most requests in flight."),
-        click.option(
-            "--max-requests", type=int, metavar="N", help="Stop after so many requests of this command."
-        ),
-        click.option(
-            "--max-cost", type=float, metavar="DOLLARS", help="Stop before this command costs more."
-        ),
-        click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors."),
+        *WORKING,
     )
-    for option in reversed(options):
-        command = option(command)
-    return command
 
 
 @click.command("evaluate")
@@ -148,33 +128,39 @@ def evaluate(checklists: tuple[str, ...], **asked: Any) -> int:
 
 
 def _carry_out(checklists: list[Checklist], inputs: Inputs, asked: dict[str, Any]) -> int:
-    from pmbench import open_models
+    from pmbench_tasks.notes.evaluation.leaving import FOLDER
+    from pmbench_tasks.notes.pipeline.claims import check_folder
+
+    check_folder(asked["out"], FOLDER, "--out")
+    if asked["dry_run"]:
+        asyncio.run(_dry_run(checklists, inputs, asked))
+        return 0
+    with contextlib.ExitStack() as locked:
+        told = _evaluated(checklists, inputs, asked, locked)
+    if not asked["quiet"]:
+        for line in told:
+            click.echo(line)
+        click.echo(f"written: table.md, evaluation.json, figures and all answers in {asked['out']}")
+    return 0
+
+
+def _evaluated(
+    checklists: list[Checklist], inputs: Inputs, asked: dict[str, Any], locked: contextlib.ExitStack
+) -> list[str]:
+    """Measure, and write what came of it; the table, and what else is to be said."""
     from pmbench_tasks.notes.evaluation.evaluate import compare
-    from pmbench_tasks.notes.evaluation.leaving import table_of, write
+    from pmbench_tasks.notes.evaluation.leaving import FOLDER, table_of, write
     from pmbench_tasks.notes.evaluation.measuring import asked_of, measure
     from pmbench_tasks.notes.pipeline.leaves import Leaves
 
-    names = {"model": asked["model"]}
-    if inputs.notes is not None:
-        names["judge"] = asked["judge"] or asked["model"]
-    leaves = Leaves(asked["out"])
-
-    async def carry_out() -> tuple[Any, Any, Any]:
-        async with open_models(
-            names,
-            runs=asked["runs"],
-            sensitivity=_sensitivity(asked),
-            allow_remote=asked["allow_remote"],
-            embedder=asked["embedder"] if inputs.feedback is not None else None,
-            seed=0,
-            concurrency=asked["concurrency"],
-            max_requests=asked["max_requests"],
-            max_cost=asked["max_cost"],
-            quiet=asked["quiet"],
-        ) as borrowed:
+    async def carry_out() -> tuple[Any, Any, Any, Any]:
+        async with _models(inputs, asked) as borrowed:
+            # Made when it is known that the data may go where they would be sent, and before they do.
+            leaves = Leaves(asked["out"], FOLDER)
+            locked.enter_context(leaves.locked("--out"))
             for line in borrowed.remote:
                 borrowed.progress.note(line)
-            judge = borrowed["judge"] if "judge" in names else None
+            judge = borrowed["judge"] if inputs.notes is not None else None
             gathered, filtered, made = await measure(
                 checklists,
                 inputs,
@@ -184,9 +170,9 @@ def _carry_out(checklists: list[Checklist], inputs: Inputs, asked: dict[str, Any
                 borrowed.progress,
             )
             about = asked_of(checklists, inputs, borrowed.identities, filtered, made)
-            return gathered, about, borrowed.spent
+            return leaves, gathered, about, borrowed.spent
 
-    gathered, about, spent = asyncio.run(carry_out())
+    leaves, gathered, about, spent = asyncio.run(carry_out())
     comparison = compare(
         [one.material for one in gathered],
         resamples=asked["resamples"],
@@ -194,13 +180,38 @@ def _carry_out(checklists: list[Checklist], inputs: Inputs, asked: dict[str, Any
         seed=asked["seed"],
     )
     remarks = write(leaves, comparison, gathered, about)
-    if not asked["quiet"]:
-        click.echo(table_of(comparison, gathered, about))
-        for line in remarks:
-            click.echo(line)
-        click.echo(f"requests made now: {spent.requests}; answers from the store: {spent.stored}")
-        click.echo(f"written: table.md, evaluation.json, figures and all answers in {leaves.folder}")
-    return 0
+    made_now = f"requests made now: {spent.requests}; answers from the store: {spent.stored}"
+    return [table_of(comparison, gathered, about), *remarks, made_now]
+
+
+async def _dry_run(checklists: list[Checklist], inputs: Inputs, asked: dict[str, Any]) -> None:
+    """Say what was read, who would be asked and how often; nothing is written, nobody is asked."""
+    from pmbench_tasks.notes.dry_run import feedback_told, lines_of, notes_told
+    from pmbench_tasks.notes.stage_requests import of_evaluation
+
+    read = [f"{one.name}: {len(one.items)} questions" for one in checklists]
+    if inputs.feedback is not None:
+        read.append(feedback_told(inputs.feedback.shown, inputs.feedback.items, inputs.feedback.unrated))
+    if inputs.notes is not None:
+        read.append(notes_told(asked["notes"], len(inputs.notes.testable()), inputs.section))
+    read += [f"{what}: {len(found)}" for what, found in _beside(inputs).items() if found]
+    async with _models(inputs, asked) as borrowed:
+        click.echo("\n".join(lines_of(read, borrowed, list(of_evaluation(checklists, inputs)))))
+
+
+def _beside(inputs: Inputs) -> dict[str, Sequence[Any]]:
+    return {"preferences": inputs.pairs, "labelled notes": inputs.labelled}
+
+
+def _models(inputs: Inputs, asked: dict[str, Any]) -> Any:
+    from pmbench import open_models
+
+    names = {"model": asked["model"]}
+    if inputs.notes is not None:
+        names["judge"] = asked["judge"] or asked["model"]
+    embedder = asked["embedder"] if inputs.feedback is not None else None
+    lent = borrowing(asked, ("feedback", "notes", "preferences", "labels"))
+    return open_models(names, embedder=embedder, seed=0, **lent)
 
 
 def _check_options(asked: dict[str, Any], inputs: Inputs) -> None:
@@ -223,15 +234,6 @@ def _check_options(asked: dict[str, Any], inputs: Inputs) -> None:
         from pmbench_tasks.notes.evaluation.predictive import require_sklearn
 
         require_sklearn()
-
-
-def _sensitivity(asked: dict[str, Any]) -> Sensitivity:
-    """As given; without, phi, unless everything is the demo's."""
-    if asked["sensitivity"]:
-        given: Sensitivity = asked["sensitivity"]
-        return given
-    files = (asked[name] for name in ("feedback", "notes", "preferences", "labels"))
-    return "public" if all(one in (None, DEMO) for one in files) else "phi"
 
 
 __all__ = ["evaluate"]

@@ -67,17 +67,30 @@ class FullNote:
 
 
 class BySection:
-    """Asks for each wanted division with the same transcript, and joins the answers under standard headers."""
+    """Asks for each wanted division with the same transcript, and joins the answers under standard headers.
+
+    Args:
+        prompt: for one division.
+        sections: the divisions that are wanted, in their usual order.
+        max_tokens: most tokens of each.
+    """
 
     needs = frozenset({"chat"})
 
-    def __init__(self, prompt: Prompt, *, max_tokens: Mapping[str, int] = SECTION_TOKENS) -> None:
-        self.prompt, self.max_tokens = prompt, max_tokens
+    def __init__(
+        self,
+        prompt: Prompt,
+        *,
+        sections: Sequence[str] = SECTIONS,
+        max_tokens: Mapping[str, int] = SECTION_TOKENS,
+    ) -> None:
+        self.prompt, self.sections, self.max_tokens = prompt, tuple(sections), max_tokens
 
     def describe(self) -> Mapping[str, Any]:
-        """Digest of the prompt, headers, the word for nothing, and the token limits."""
+        """Digest of the prompt, the divisions asked for, headers, the word for nothing, and the token limits."""
         return {
             "prompt": self.prompt.digest,
+            "sections": self.sections,
             "headers": STANDARD_HEADERS,
             "nothing": NOTHING,
             "max_tokens": dict(self.max_tokens),
@@ -85,8 +98,7 @@ class BySection:
 
     def estimate(self, inputs: Mapping[str, Any], options: Options) -> tuple[int, int]:
         """One request for each wanted division."""
-        count = len(_wanted(inputs))
-        return count, count
+        return len(self.sections), len(self.sections)
 
     async def __call__(self, inputs: Mapping[str, Any], model: Model, context: StrategyContext) -> Response:
         """The joined note. A note without one of its divisions would be another note, so one failure fails all.
@@ -99,7 +111,7 @@ class BySection:
         Raises:
             RequestFailed: the model could not answer, or the transcript is too long for it.
         """
-        wanted = _wanted(inputs)
+        wanted = self.sections
         transcript = as_data(inputs["transcript"])
         answers = await _together(
             [
@@ -123,10 +135,15 @@ class BySection:
         )
 
 
-STRATEGIES: Mapping[str, Strategy] = {
-    "full-note": FullNote(Prompt("pmbench_tasks.notes:prompts/note_full.txt")),
-    "by-section": BySection(Prompt("pmbench_tasks.notes:prompts/note_section.txt")),
-}
+def strategies_for(sections: Sequence[str]) -> Mapping[str, Strategy]:
+    """The strategies by name, where these divisions are judged: only by-section writes another note for them."""
+    return {
+        "full-note": FullNote(Prompt("pmbench_tasks.notes:prompts/note_full.txt")),
+        "by-section": BySection(Prompt("pmbench_tasks.notes:prompts/note_section.txt"), sections=sections),
+    }
+
+
+STRATEGIES = strategies_for(SECTIONS)
 
 
 def as_data(text: str) -> str:
@@ -138,11 +155,6 @@ def unfenced(text: str) -> str:
     """An answer without white space at its ends, and without the code fence where all of it stands in one."""
     found = _FENCE.fullmatch(text.strip())
     return (found[1] if found else text).strip()
-
-
-def _wanted(inputs: Mapping[str, Any]) -> Sequence[str]:
-    wanted: Sequence[str] = inputs.get("sections") or SECTIONS
-    return wanted
 
 
 def _body(section: str, answer: str) -> str:

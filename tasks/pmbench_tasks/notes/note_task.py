@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from pmbench import DataError, Instance, Response, Row, Score
+from pmbench import DataError, Instance, Options, Response, Row, Score, UserError
 from pmbench_tasks.notes.aci import read_aci
 from pmbench_tasks.notes.answers import Answered
 from pmbench_tasks.notes.checklist_judge import ChecklistJudge
 from pmbench_tasks.notes.checklist_options import NoteOptions
 from pmbench_tasks.notes.checklist_task import ChecklistTask
 from pmbench_tasks.notes.checklist_views import note_view
-from pmbench_tasks.notes.note_strategies import STRATEGIES
+from pmbench_tasks.notes.note_strategies import STRATEGIES, strategies_for
 from pmbench_tasks.notes.scoring import score_of
 from pmbench_tasks.notes.sections import SECTIONS, body_of, is_empty, sections_of
 from pmbench_tasks.notes.visits import DATASET, Visit, inputs_of, remarks_of, target_of, visits_of
@@ -31,6 +32,12 @@ class NotesChecklist(ChecklistTask):
     views: ClassVar = {"checklist": note_view}
     card = "pmbench_tasks.notes:CARD-notes-checklist.md"
     _visits: Sequence[Visit] = ()
+
+    def __init__(self, options: Options | None = None) -> None:
+        super().__init__(options)
+        with contextlib.suppress(UserError):  # as of its metrics: `instances` says what is wrong
+            section = self.checklist.section
+            vars(self).update(strategies=strategies_for((section,) if section else SECTIONS))
 
     def read(self, path: Path) -> Iterable[Row] | None:
         """Read ACI-bench as it is published.
@@ -57,7 +64,7 @@ class NotesChecklist(ChecklistTask):
                 )
             yield Instance(
                 id=visit.id,
-                inputs=inputs_of(visit, (section,) if section else SECTIONS),
+                inputs=inputs_of(visit),
                 target=target_of(visit),
                 slices=visit.slices,
             )

@@ -116,18 +116,21 @@ class _Scoring(msgspec.Struct):
     clusters: dict[tuple[str, int], str]
 
 
-def questions_of(name: str, runs: Path, *, resamples: int = RESAMPLES, seed: int = 0) -> Questions:
+def questions_of(
+    name: str, runs: Path, *, scoring: str = "", resamples: int = RESAMPLES, seed: int = 0
+) -> Questions:
     """A run of a checklist task, question by question.
 
-    Where a run was scored with several checklists, that of the scoring with the most texts is taken.
+    Where a run was scored by several checklists, that of the scoring with the most texts is taken.
 
     Args:
         name: the run's folder, or the beginning of its digest below the runs folder.
         runs: the runs folder.
+        scoring: the beginning of a scoring's digest, whose checklist is taken instead.
         resamples, seed: of intervals; whole clusters are drawn again.
 
     Raises:
-        DataError: there is no such run; it is of another task, not scored, or cannot be read.
+        DataError: there is no such run or scoring; it is of another task, not scored, or cannot be read.
     """
     run = read_scores(name, runs)
     found = [one for path in sorted(run.folder.glob("scores/*")) if (one := _scoring(path)) is not None]
@@ -137,7 +140,13 @@ def questions_of(name: str, runs: Path, *, resamples: int = RESAMPLES, seed: int
             where=str(run.folder),
             remedy="Name a run of notes-checklist or syppm-checklist",
         )
-    about = max(found, key=lambda one: len(one.answers)).about
+    wanted = [one for one in found if one.name.startswith(scoring)]
+    if not wanted:
+        there = ", ".join(f"{one.name} ({one.about.name})" for one in found)
+        raise DataError(
+            f"no scoring begins with {scoring[:80]!r}", where=str(run.folder), remedy=f"There are: {there}"
+        )
+    about = max(wanted, key=lambda one: len(one.answers)).about
     kept = _told_apart([one for one in found if one.about.digest == about.digest])
     return Questions(
         task=run.task,

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from pmbench_tasks.notes.command_options import RESAMPLES
+
 if TYPE_CHECKING:
     from pmbench_tasks.notes.evaluation.intervals import Estimate
     from pmbench_tasks.notes.questions import Questions, Rate
@@ -20,21 +22,25 @@ _WORDS = 60
 @click.command("questions")
 @click.argument("run")
 @click.option("--runs", "folder", help="The runs folder. Default: PMBENCH_RUNS, or runs.")
-@click.option("--resamples", type=click.IntRange(100), default=2_000, show_default=True, help="Of intervals.")
+@click.option("--scoring", default="", help="Of several checklists, that of the scoring that begins so.")
+@click.option("--resamples", type=RESAMPLES, default=2_000, show_default=True, help="Of intervals.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of intervals.")
 @click.option("--json", "as_json", is_flag=True, help="Print the numbers as JSON.")
-def questions_command(run: str, folder: str | None, resamples: int, seed: int, as_json: bool) -> None:
+def questions_command(
+    run: str, folder: str | None, scoring: str, resamples: int, seed: int, as_json: bool
+) -> None:
     """Each question of a scored RUN: share of yes with its interval, missing answers by reason, quotes.
 
     RUN is the folder of a run of notes-checklist or syppm-checklist, or the beginning of its digest. Where several
-    judges have scored it, each is shown, and the mean over judges and questions.
+    judges have scored it, each is shown, and the mean over judges and questions. Where several checklists have, one
+    of them is shown and the others are named: --scoring shows another.
     """
     import msgspec
 
     from pmbench_tasks.notes.questions import questions_of
 
     runs = Path(folder or os.environ.get("PMBENCH_RUNS") or "runs")
-    found = questions_of(run, runs, resamples=resamples, seed=seed)
+    found = questions_of(run, runs, scoring=scoring, resamples=resamples, seed=seed)
     if as_json:
         click.echo(msgspec.json.format(msgspec.json.encode(found), indent=2).decode())
         return
@@ -56,7 +62,7 @@ def lines_of(found: Questions) -> Iterator[str]:
         yield ""
         yield f"mean over {len(found.judges)} judges and all questions: {_number(found.jury, graded=graded)}"
     for name in found.left_out:
-        yield f"not shown, scored by another checklist: {name}"
+        yield f"not shown, scored by another checklist (see --scoring): {name}"
 
 
 def _rate(one: Rate, *, graded: bool) -> Iterator[str]:

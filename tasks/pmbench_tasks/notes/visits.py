@@ -119,15 +119,9 @@ def visits_of(rows: Iterable[Row], *, headers: Headers = "aci-bench") -> Iterato
         yield Visit(row.text("id"), transcript, note, sections, only, slices, referenced, row)
 
 
-def inputs_of(visit: Visit, sections: Sequence[str] = SECTIONS) -> dict[str, Any]:
-    """What a strategy may see of a visit: the transcript, and which divisions are wanted, in their usual order.
-
-    Args:
-        visit: one visit.
-        sections: the divisions that are scored; what is scored of a row with one division is that one.
-    """
-    wanted = [name for name in SECTIONS if name in sections and visit.only in ("", name)]
-    return {"transcript": visit.transcript, "sections": wanted}
+def inputs_of(visit: Visit) -> dict[str, Any]:
+    """What a strategy may see of a visit: the transcript, and not which division of the note is judged."""
+    return {"transcript": visit.transcript}
 
 
 def target_of(visit: Visit) -> dict[str, Any]:

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from pmbench_tasks.asking import valid
+
 
 @dataclass(frozen=True, slots=True)
 class Answer:
@@ -53,10 +55,4 @@ class ThemeJudge(Protocol):
         ...
 
 
-def valid(text: str) -> str:
-    """The text as a file can hold it: half a surrogate pair becomes U+FFFD, two halves their sign."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return text
+__all__ = ["Answer", "ContentJudge", "ThemeJudge", "valid"]

@@ -1,28 +1,18 @@
-"""Asking a chat model as a judge: a structured answer, one repair, the questions of one text side by side."""
+"""Asking a chat model as a judge of drafts: a structured answer, one repair, answers by sentence."""
 
 from __future__ import annotations
 
-import asyncio
-import json
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from pmbench import Message, Model, Unscored
-from pmbench_tasks.drafting.judging.answer import valid
+from pmbench_tasks.asking import SIDE_BY_SIDE, Unreadable, first_object, portions, side_by_side, valid
 
 Read = TypeVar("Read")
 
 ATTEMPTS = 2
-SIDE_BY_SIDE = 64
-"""Questions about one text that are under way at the same time; each holds a prompt with the whole text."""
 TOGETHER = 20
 """Sentences in one question at most, where several are asked about together."""
-MOST_BRACES = 1_000
-"""Opening braces of an answer at which its JSON object is looked for."""
-
-
-class Unreadable(ValueError):
-    """An answer that is not in the asked form; the message tells the model what to mend."""
 
 
 async def ask(
@@ -61,52 +51,6 @@ async def ask(
                 {"role": "user", "content": f"{error} Answer again, with the JSON object only."},
             ]
     raise Unscored("unparsed", f"the {judge} judge's answer could not be read in {ATTEMPTS} attempts")
-
-
-async def side_by_side(questions: Sequence[Callable[[], Awaitable[Read]]]) -> list[Read]:
-    """The answers to several questions, in order, asked side by side.
-
-    When one cannot be answered nothing more is begun; what is under way comes to its end first, since it is paid for,
-    and then the error is raised: the one of the first question that has one.
-    """
-    room = asyncio.Semaphore(SIDE_BY_SIDE)
-    answers: dict[int, Read] = {}
-    errors: dict[int, BaseException] = {}
-
-    async def one(place: int, question: Callable[[], Awaitable[Read]]) -> None:
-        async with room:
-            if errors:
-                return
-            try:
-                answers[place] = await question()
-            except BaseException as error:
-                errors[place] = error
-                if not isinstance(error, Exception):  # an interruption goes on its way
-                    raise
-
-    # Not a TaskGroup: the caller counts a RequestFailed and an Unscored, not a group of them.
-    await asyncio.gather(*(one(place, question) for place, question in enumerate(questions)))
-    if errors:
-        raise errors[min(errors)]
-    return [answers[place] for place in range(len(questions))]
-
-
-def first_object(text: str, key: str) -> dict[str, Any] | None:
-    """The first JSON object of a text that has the key; code fences and words around it are passed over."""
-    decoder = json.JSONDecoder(strict=False)
-    at = text.find("{")
-    for _ in range(MOST_BRACES):
-        if at < 0:
-            break
-        try:
-            value, end = decoder.raw_decode(text, at)
-        except (ValueError, RecursionError):  # a ValueError of another kind: a number of thousands of digits
-            end = at + 1
-        else:
-            if isinstance(value, dict) and key in value:
-                return value
-        at = text.find("{", end)
-    return None
 
 
 def numbered(text: str, count: int) -> list[dict[str, Any]]:
@@ -151,6 +95,15 @@ def list_schema(entry: Mapping[str, Any], required: Sequence[str]) -> dict[str, 
     }
 
 
-def portions(sentences: Sequence[str], size: int) -> list[Sequence[str]]:
-    """Sentences in portions of at most `size`, in order."""
-    return [sentences[start : start + size] for start in range(0, len(sentences), size)]
+__all__ = [
+    "ATTEMPTS",
+    "SIDE_BY_SIDE",
+    "TOGETHER",
+    "Unreadable",
+    "ask",
+    "first_object",
+    "list_schema",
+    "numbered",
+    "portions",
+    "side_by_side",
+]

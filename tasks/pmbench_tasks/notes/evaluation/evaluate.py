@@ -126,13 +126,13 @@ def evaluate(
 
     Args:
         given: what is known.
-        resamples: of each bootstrap; half as many for distances and coefficients, which cost more.
+        resamples: of each bootstrap; half as many for coefficients, which cost more.
         splits: of the feedback, for predictive power.
         seed: of everything that is drawn.
 
     Raises:
         ValueError: parts that do not fit together.
-        ConfigError: stars are given and scikit-learn is not installed.
+        MissingExtra: stars are given and scikit-learn is not installed.
     """
     _check(given)
     draws: _Draws = {"resamples": resamples, "seed": seed}
@@ -148,7 +148,7 @@ def evaluate(
         diversity=None if cover is None else diversity_estimate(cover, **draws),
         distances=None
         if cover is None or given.embeddings is None
-        else cluster_distances(cover, given.embeddings, **fewer),
+        else cluster_distances(cover, given.embeddings),
         binary=None if told is None else predict_stars(*told, "binary", splits=splits, seed=seed),
         multiclass=None if told is None else predict_stars(*told, "multiclass", splits=splits, seed=seed),
         influences=None if told is None else influences(told[0], told[1], given.questions, **fewer),

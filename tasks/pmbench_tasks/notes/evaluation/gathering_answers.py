@@ -29,6 +29,7 @@ from pmbench_tasks.notes.evaluation.preferences import Pair
 from pmbench_tasks.notes.pipeline.asking import Progress, each
 from pmbench_tasks.notes.pipeline.covering import Covering, assign
 from pmbench_tasks.notes.pipeline.enforcing import Tested, enforce
+from pmbench_tasks.notes.pipeline.failing import vectors_of
 from pmbench_tasks.notes.pipeline.records import Candidate, FeedbackItem
 from pmbench_tasks.notes.pipeline.told import one_line
 
@@ -115,7 +116,6 @@ class Asked:
     def __init__(self, model: Model, time: int = 0) -> None:
         self._model, self._from = model, time * ATTEMPTS
         self.name, self.offers = model.name, model.offers
-        self.backend = getattr(model, "backend", None)
 
     async def chat(self, messages: Any, *, attempt: int = 0, **more: Any) -> Any:
         """See `Model.chat`."""
@@ -279,10 +279,14 @@ async def _unit_tests(
 
 
 async def embedded(items: Sequence[FeedbackItem], embedder: Embedder) -> Floats:
-    """Vectors of feedback, (n, d)."""
+    """Vectors of feedback, (n, d).
+
+    Raises:
+        UserError: see `vectors_of`.
+    """
     import numpy as np
 
-    return np.asarray(await embedder.embed([one_line(item.text) for item in items]), dtype=np.float64)
+    return np.asarray(await vectors_of([one_line(item.text) for item in items], embedder), dtype=np.float64)
 
 
 def _told(part: str, answers: Sequence[Sequence[Answered]]) -> Told:

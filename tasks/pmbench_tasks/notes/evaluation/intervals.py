@@ -172,9 +172,16 @@ def estimates(
         resamples, seed: of the drawing.
 
     Returns:
-        m numbers.
+        m numbers; undefined, with the reason, where there is no row at all.
+
+    Raises:
+        ValueError: columns of another shape, or clusters of another length.
     """
+    if columns.ndim != 3:
+        raise ValueError(f"columns of shape {columns.shape}, not (rows, numbers, columns of the formula)")
     sums = unit_sums(columns, clusters)
+    if not len(sums):
+        return [nothing(unit, f"there is no {unit}")] * sums.shape[1]
     units, many, width = sums.shape
     values = formula(sums.sum(axis=0))
     flat = sums.reshape(units, many * width)
@@ -182,7 +189,7 @@ def estimates(
         formula((counts @ flat).reshape(len(counts), many, width))
         for counts in drawn_counts(units, resamples, seed, width=max(1, many * width // max(units, 1)))
     ]
-    table = np.concatenate(drawn) if drawn and units else np.full((0, many), NAN)
+    table = np.concatenate(drawn) if drawn else np.full((0, many), NAN)
     return [
         bounded(float(values[one]), table[:, one], units, unit=unit, limits=limits) for one in range(many)
     ]
@@ -206,10 +213,23 @@ def means(
     """The mean of each column, of what is there.
 
     Args:
-        values: (n, m), NaN where missing.
+        values: (n, m), NaN where missing. Without any row they are taken for one column where they have no width,
+            as an array made of an empty list.
         clusters, unit, limits, resamples, seed: as in `estimates`. Rows that have nothing in any column are no
             units.
+
+    Returns:
+        m numbers; undefined, with the reason, where there is no row or nothing is there.
+
+    Raises:
+        ValueError: values of another shape, or clusters of another length.
     """
+    if values.shape == (0,):
+        values = values.reshape(0, 1)
+    if values.ndim != 2:
+        raise ValueError(f"values of shape {values.shape}, not (rows, numbers)")
+    if not len(values):
+        return [nothing(unit, f"there is no {unit}")] * values.shape[1]
     there = ~np.isnan(values)
     rows: NDArray[np.bool_] = np.asarray(there.any(axis=1))
     if not rows.any():

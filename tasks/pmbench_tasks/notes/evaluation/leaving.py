@@ -13,6 +13,7 @@ from pmbench_tasks.notes.evaluation.evaluate import Comparison
 from pmbench_tasks.notes.evaluation.gathering_answers import Gathered, Told
 from pmbench_tasks.notes.evaluation.perturbing import Made, counts_of
 from pmbench_tasks.notes.evaluation.table import markdown
+from pmbench_tasks.notes.pipeline.claims import Kind
 from pmbench_tasks.notes.pipeline.filtering import Filtered
 from pmbench_tasks.notes.pipeline.leaves import Leaves
 from pmbench_tasks.notes.pipeline.records import by_kind, counted
@@ -36,6 +37,9 @@ PERHAPS = (
     "objective-by-size.svg",
 )
 """Files that there are where there is something for them."""
+
+FOLDER = Kind("pmbench checklist evaluate", frozenset({TABLE, NUMBERS, *PERHAPS}))
+"""The folder of an evaluation."""
 
 
 class About(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,12 +91,12 @@ def write(leaves: Leaves, comparison: Comparison, gathered: Sequence[Gathered], 
         left.add(leaves.json("unit-tests.json", tested).name)
     remarks = []
     if importlib.util.find_spec("matplotlib") is None:
-        remarks.append("no figures: they need matplotlib. Run: pip install matplotlib")
+        remarks.append('no figures: they need matplotlib. Run: pip install "pmbench[checklist]"')
     else:
         drawn = _figures(comparison, gathered)
         left.update(leaves.bytes(name, figure.encode()).name for name, figure in drawn.items())
     for name in set(PERHAPS) - left:
-        (leaves.folder / name).unlink(missing_ok=True)
+        leaves.remove(name)
     return remarks
 
 

@@ -6,7 +6,7 @@ import io
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from pmbench import ConfigError
+from pmbench import MissingExtra
 from pmbench_tasks.notes.evaluation.evaluate import Comparison, Evaluation
 from pmbench_tasks.notes.evaluation.intervals import Estimate
 from pmbench_tasks.notes.evaluation.measures import perturbations
@@ -197,7 +197,7 @@ def _figure(x: str, y: str, *, width: float = 6.0, height: float = 4.0) -> tuple
     try:
         from matplotlib.figure import Figure
     except ImportError:
-        raise ConfigError("figures need matplotlib", remedy="pip install 'pmbench[checklist]'") from None
+        raise MissingExtra("a figure", "checklist", "matplotlib") from None
     figure = Figure(figsize=(width, max(2.0, height)), layout="constrained")
     axes = figure.add_subplot()
     axes.set_xlabel(x)

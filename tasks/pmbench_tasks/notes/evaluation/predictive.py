@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pmbench import ConfigError
+from pmbench import MissingExtra
 from pmbench_tasks.notes.evaluation.covering import coverage_matrix, known_items
 from pmbench_tasks.notes.evaluation.intervals import NAN, Estimate, Floats, nothing
 
@@ -75,7 +75,7 @@ def predict_stars(
 
     Raises:
         ValueError: lengths that differ, or stars that are not from 1 to 5.
-        ConfigError: scikit-learn is not installed.
+        MissingExtra: scikit-learn is not installed.
     """
     features, labels, without = rated(matrix, stars, setting)
     counted = Counter(labels.tolist())
@@ -211,7 +211,7 @@ def require_sklearn() -> Any:
     """scikit-learn with the parts that are used.
 
     Raises:
-        ConfigError: it is not installed.
+        MissingExtra: it is not installed.
     """
     try:
         import sklearn
@@ -219,7 +219,5 @@ def require_sklearn() -> Any:
         import sklearn.metrics
         import sklearn.model_selection
     except ImportError:
-        raise ConfigError(
-            "predictive power needs scikit-learn", remedy="pip install 'pmbench[checklist]'"
-        ) from None
+        raise MissingExtra("predictive power", "checklist", "sklearn") from None
     return sklearn

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any
 
@@ -13,20 +11,14 @@ import msgspec
 
 from pmbench import ConfigError
 from pmbench_tasks.notes.checklist import OWN, Checklist, own_checklist, read_checklist
+from pmbench_tasks.notes.command_options import feedback_given, file_given, section_named
 from pmbench_tasks.notes.evaluation.given import Notes, check_ids, check_notes, within_limit
 from pmbench_tasks.notes.evaluation.human import Labels, read_labels
 from pmbench_tasks.notes.evaluation.perturbing import fitting, kinds_of
 from pmbench_tasks.notes.evaluation.preferences import Pair, read_preferences
-from pmbench_tasks.notes.pipeline.feedback import FeedbackFile, read_feedback
+from pmbench_tasks.notes.pipeline.feedback import FeedbackFile
 from pmbench_tasks.notes.pipeline.records import counted
 from pmbench_tasks.notes.pipeline.references import read_visits
-from pmbench_tasks.notes.sections import known_section
-
-DEMO = "demo"
-
-_WHOLE = ("whole", "whole_note", "full")
-
-_PACKAGE = "pmbench_tasks.notes"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +78,7 @@ def read_checklists(names: Sequence[str], section: str) -> list[Checklist]:
             )
         found.append(one)
     if section:
-        chosen = "" if section.strip().casefold() in _WHOLE else known_section(section)
+        chosen = section_named(section)
         found = [msgspec.structs.replace(one, section=chosen) for one in found]
     elif len(sections := {one.section for one in found}) > 1:
         told = " and ".join(sorted(one or "the whole note" for one in sections))
@@ -122,7 +114,7 @@ def read_inputs(section: str, asked: Mapping[str, Any]) -> Inputs:
     """
     wanted = kinds_of(asked["perturbations"])
     kinds = fitting(wanted, section)
-    feedback = None if asked["feedback"] is None else _feedback(asked)
+    feedback = None if asked["feedback"] is None else feedback_given(asked, asked["feedback_limit"])
     notes = None
     if asked["notes"] is not None:
         visits = read_visits(asked["notes"], headers=asked["headers"])
@@ -134,12 +126,12 @@ def read_inputs(section: str, asked: Mapping[str, Any]) -> Inputs:
     absent = _absent(asked, section, [kind for kind in wanted if kind not in kinds])
     if notes is not None:
         if asked["preferences"] is not None:
-            with _file(asked["preferences"], "preferences.csv") as path:
+            with file_given(asked["preferences"], "preferences.csv") as path:
                 pairs = read_preferences(path)
             idents = (note for pair in pairs for note in (pair.a, pair.b))
             check_ids(idents, notes, asked["preferences"])
         if asked["labels"] is not None:
-            with _file(asked["labels"], "labels.csv") as path:
+            with file_given(asked["labels"], "labels.csv") as path:
                 labels = read_labels(path)
             check_ids(labels.notes, notes, asked["labels"])
         pairs, labelled, beyond = within_limit(notes, pairs, labels)
@@ -185,26 +177,3 @@ def _absent(asked: Mapping[str, Any], section: str, unfit: Sequence[str]) -> lis
         told = ", ".join(kind for kind in kinds_of("all") if kind in left)
         lines.append(f"{told}: not among --perturbations")
     return lines
-
-
-@contextlib.contextmanager
-def _file(name: str, demo: str) -> Iterator[Path]:
-    if name != DEMO:
-        yield Path(name)
-        return
-    with as_file(files(_PACKAGE) / "demo" / demo) as path:
-        yield path
-
-
-def _feedback(asked: Mapping[str, Any]) -> FeedbackFile:
-    columns = {}
-    for pair in asked["columns"]:
-        name, sign, column = pair.partition("=")
-        if not sign:
-            raise ConfigError(f"{pair!r} is not of the form name=column", where="--columns")
-        columns[name.strip()] = column.strip()
-    with _file(asked["feedback"], "feedback.csv") as path:
-        found = read_feedback(path, columns=columns, encoding=asked["encoding"])
-    items = found.items[: asked["feedback_limit"]]
-    unrated = sum(item.stars is None for item in items)
-    return msgspec.structs.replace(found, items=items, unrated=unrated, shown=asked["feedback"])

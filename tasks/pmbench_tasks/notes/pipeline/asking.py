@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 from pmbench import Message, Model, Prompt, RequestFailed
-from pmbench_tasks.drafting.judging.answer import valid
-from pmbench_tasks.drafting.judging.asking import Unreadable, first_object
+from pmbench_tasks.asking import Unreadable, first_object, portions, valid
 from pmbench_tasks.notes.answers import json_objects
+from pmbench_tasks.notes.pipeline.answer_forms import numbers_schema, object_schema, said_yes
 from pmbench_tasks.notes.pipeline.told import one_line
+from pmbench_tasks.notes.pipeline.working import Progress, each
 
 T = TypeVar("T")
 Item = TypeVar("Item")
-Found = TypeVar("Found")
 
 ATTEMPTS = 3
 """How often a model is asked for one thing when its answers cannot be read."""
@@ -25,32 +24,6 @@ TEMPERATURE = 0.7
 
 TOGETHER = 10
 """Things that one request asks about, where each has an answer of its own."""
-
-_MOST_NAMED = 200
-"""Numbers up to which a schema names each of them; servers take no more than a few hundred."""
-
-AT_ONCE = 8
-"""Requests under way where a model does not say how many are worth having."""
-
-
-class Progress(Protocol):
-    """Hears of phases, counts and remarks; never of text."""
-
-    def start(self, phase: str, total: int, done: int = 0) -> None:
-        """A phase of so many begins."""
-        ...
-
-    def advance(self, *, failed: bool = False) -> None:
-        """One is done."""
-        ...
-
-    def finish(self) -> None:
-        """The phase is over."""
-        ...
-
-    def note(self, text: str) -> None:
-        """A remark."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +135,35 @@ async def ask_numbered(
     return found
 
 
+async def in_groups(
+    items: Sequence[Item],
+    work: Callable[[Sequence[Item]], Awaitable[Sequence[Asked[T]]]],
+    *,
+    model: Model,
+    progress: Progress,
+    phase: str,
+) -> list[tuple[Item, Asked[T]]]:
+    """Each item with what came of asking about it, `TOGETHER` of them in a request; in the order of the items.
+
+    Args:
+        items: to be asked about.
+        work: asks about one group; one answer for each of its items, in order.
+        model, progress, phase: see `each`.
+    """
+    groups = portions(items, TOGETHER)
+    answers = await each(
+        groups,
+        work,
+        model=model,
+        progress=progress,
+        phase=phase,
+        failed=lambda found: any(one.failure for one in found),
+    )
+    return [
+        pair for group, found in zip(groups, answers, strict=True) for pair in zip(group, found, strict=True)
+    ]
+
+
 async def _entries(
     model: Model,
     messages: Sequence[Message],
@@ -196,97 +198,9 @@ def _entry(given: Any, read: Callable[[Mapping[str, Any]], T], missing: str) -> 
         return Asked(None, "unreadable")
 
 
-def object_schema(properties: Mapping[str, Any]) -> dict[str, Any]:
-    """JSON schema of an object with these properties, all required."""
-    return {
-        "type": "object",
-        "properties": dict(properties),
-        "required": list(properties),
-        "additionalProperties": False,
-    }
-
-
 def _keyed(entry: Mapping[str, Any], count: int) -> dict[str, Any]:
     """JSON schema of `{"1": …, "2": …}`: whoever keeps to it leaves nothing out and comes to an end."""
     return object_schema({str(number): object_schema(entry) for number in range(1, count + 1)})
-
-
-def numbers_schema(most: int, *, least: int = 0) -> dict[str, Any]:
-    """JSON schema of a list of numbers from 1, at least so many; without an end, a small model would never stop."""
-    number: dict[str, Any] = {"type": "integer"}
-    if most <= _MOST_NAMED:
-        number["enum"] = list(range(1, most + 1))
-    return {"type": "array", "items": number, "minItems": least, "maxItems": most}
-
-
-def said_yes(value: Any) -> bool:
-    """A JSON boolean, or its word.
-
-    Raises:
-        Unreadable: anything else.
-    """
-    if isinstance(value, bool):
-        return value
-    word = value.strip().casefold() if isinstance(value, str) else ""
-    if word in ("yes", "true"):
-        return True
-    if word in ("no", "false"):
-        return False
-    raise Unreadable("Write true or false.")
-
-
-async def each(
-    items: Sequence[Item],
-    work: Callable[[Item], Awaitable[Found]],
-    *,
-    model: Model,
-    progress: Progress,
-    phase: str,
-    failed: Callable[[Found], bool] = lambda _: False,
-) -> list[Found]:
-    """Do `work` for every item, as many at once as the model can use; results in the order of the items.
-
-    After an error nothing more is begun; it is raised when what was under way has ended, since that was paid for.
-    Cancellation calls off what is under way.
-    """
-    results: dict[int, Found] = {}
-    waiting = iter(enumerate(items))
-    trouble: list[Exception] = []
-
-    async def worker() -> None:
-        for place, item in waiting:
-            if trouble:
-                return
-            try:
-                results[place] = await work(item)
-            except Exception as error:  # noqa: BLE001 - raised below, once what is under way has ended
-                trouble.append(error)
-                return
-            progress.advance(failed=failed(results[place]))
-
-    if not items:
-        return []
-    progress.start(phase, len(items))
-    parallel = int(getattr(model, "parallel", AT_ONCE))
-    workers = [
-        asyncio.create_task(worker())
-        for _ in range(min(len(items), parallel + max(1, min(parallel // 4, 64))))
-    ]
-    try:
-        await asyncio.gather(*workers)
-    finally:
-        for task in workers:
-            task.cancel()
-        await asyncio.gather(*workers, return_exceptions=True)
-    if trouble:
-        raise trouble[0]
-    progress.finish()
-    return [results[place] for place in range(len(items))]
-
-
-def portions(items: Sequence[Item], size: int) -> list[Sequence[Item]]:
-    """Items in portions of at most `size`, in order."""
-    return [items[start : start + size] for start in range(0, len(items), size)]
 
 
 __all__ = [
@@ -299,6 +213,7 @@ __all__ = [
     "ask_numbered",
     "each",
     "first_object",
+    "in_groups",
     "numbers_schema",
     "object_schema",
     "portions",

@@ -8,12 +8,13 @@ from typing import Any
 
 import msgspec
 
-from pmbench import DataError, Embedder, Model
+from pmbench import Embedder, Model
 from pmbench_tasks.notes.checklist import Checklist, Item
 from pmbench_tasks.notes.pipeline import choosing, covering, leaving
 from pmbench_tasks.notes.pipeline.asking import Progress
 from pmbench_tasks.notes.pipeline.choosing import Chosen
 from pmbench_tasks.notes.pipeline.enforcing import LEAST_RATE, TESTS, Enforced, Judge, Reference, enforce
+from pmbench_tasks.notes.pipeline.failing import need
 from pmbench_tasks.notes.pipeline.feedback import FeedbackFile
 from pmbench_tasks.notes.pipeline.filtering import Filtered, filter_feedback
 from pmbench_tasks.notes.pipeline.leaves import Leaves
@@ -22,6 +23,8 @@ from pmbench_tasks.notes.pipeline.proposing import BATCH, propose, propose_witho
 from pmbench_tasks.notes.pipeline.records import Candidate, Dropped, Failure, Stage, all_sources, counted
 from pmbench_tasks.notes.pipeline.tagging import tag
 from pmbench_tasks.notes.selection import ALPHA, DUPLICATE, PENALTY
+
+NO_QUESTION = "no question was proposed that can be used"
 
 
 class Settings(msgspec.Struct, frozen=True):
@@ -113,6 +116,7 @@ async def build(file: FeedbackFile, shop: Workshop, settings: Settings, *, name:
 
     Raises:
         DataError: nothing is left after a stage; the message says which, its file says why.
+        Unanswered: so it is, and requests failed.
     """
     history = History()
     section = settings.section
@@ -120,7 +124,8 @@ async def build(file: FeedbackFile, shop: Workshop, settings: Settings, *, name:
     noted(history, filtered, file)
     leaving.leave_feedback(shop.leaves, filtered)
     items = filtered.used
-    _need(items, "1-feedback.csv", "no feedback is left that is about the section")
+    left = shop.leaves.folder
+    need(items, left / "1-feedback.csv", "no feedback is left that is about the section", filtered.failures)
     proposed = await propose(
         items, shop.model, section=section, batch=settings.batch, seed=settings.seed, progress=shop.progress
     )
@@ -128,7 +133,7 @@ async def build(file: FeedbackFile, shop: Workshop, settings: Settings, *, name:
     told = f"{counted(len(proposed.kept), 'question')}; {counted(silent, 'feedback item')} led to no question"
     candidates = history.add("propose", proposed, told)
     leaving.leave_stage(shop.leaves, "2-proposed.json", proposed)
-    _need(candidates, "2-proposed.json", "no question was proposed that can be used")
+    need(candidates, shop.leaves.folder / "2-proposed.json", NO_QUESTION, proposed.failures)
     candidates = await refine(candidates, shop, settings, history)
     covered = await covering.assign(
         [one.question for one in candidates], items, shop.model, progress=shop.progress
@@ -139,7 +144,8 @@ async def build(file: FeedbackFile, shop: Workshop, settings: Settings, *, name:
         candidates, covered, size=settings.size, alpha=settings.alpha, penalty=settings.penalty
     )
     history.chosen = chosen
-    kept = history.add("select", chosen.stage, f"{counted(len(chosen.stage.kept), 'question')}")
+    more = choosing.size_told(settings.size, len(candidates))
+    kept = history.add("select", chosen.stage, f"{counted(len(chosen.stage.kept), 'question')}{more}")
     leaving.leave_choice(shop.leaves, chosen, settings.alpha, shop.progress)
     order = {item.id: place for place, item in enumerate(file.items)}
     numbered = {f"q{number:02d}": in_order(one, order) for number, one in enumerate(kept, 1)}
@@ -159,7 +165,7 @@ async def build_baseline(shop: Workshop, settings: Settings, *, count: int, name
     )
     candidates = history.add("propose", proposed, counted(len(proposed.kept), "question"))
     leaving.leave_stage(shop.leaves, "2-proposed.json", proposed)
-    _need(candidates, "2-proposed.json", "no question was proposed that can be used")
+    need(candidates, shop.leaves.folder / "2-proposed.json", NO_QUESTION, proposed.failures)
     candidates = await refine(candidates, shop, settings, history)
     numbered = {f"b{number:02d}": one for number, one in enumerate(candidates, 1)}
     return finished(numbered, {}, history, Checklist(name=name, items=(), section=settings.section))
@@ -199,11 +205,12 @@ async def refine(
     tagged = await tag(kept, shop.model, section=settings.section, progress=shop.progress)
     leaving.leave_stage(shop.leaves, "4-tagged.json", tagged)
     kept = history.add("tag", tagged, counted(len(tagged.kept), "question"))
-    if not allow_none:
-        _need(kept, "4-tagged.json", "no question is left that fits every visit and this section")
+    nothing = "no question is left that fits every visit and this section"
+    need(kept, shop.leaves.folder / "4-tagged.json", nothing, tagged.failures, empty_is_fine=allow_none)
     if shop.judge is None:
         history.counts["enforceability"] = "not tested: no reference notes were given"
         return kept
+    asked_about = bool(kept)
     enforced = await enforce(
         kept,
         shop.references,
@@ -218,9 +225,14 @@ async def refine(
     history.enforced = enforced
     leaving.leave_tests(shop.leaves, kept, enforced)
     kept = history.add("enforceability", enforced.stage, leaving.tests_told(enforced))
-    if not allow_none:
-        remedy = "Give a stronger --judge, more --notes, or a lower --enforceability (0 drops none)"
-        _need(kept, "5-enforceability.json", "no question is left that the judge enforces", remedy)
+    need(
+        kept,
+        shop.leaves.folder / "5-enforceability.json",
+        "no question is left that the judge enforces",
+        enforced.stage.failures,
+        remedy="Give a stronger --judge, more --notes, or a lower --enforceability (0 drops none)",
+        empty_is_fine=allow_none or not asked_about,
+    )
     return kept
 
 
@@ -268,8 +280,3 @@ def in_order(one: Candidate, order: Mapping[str, int]) -> Candidate:
 
 def _as_candidates(left_out: Sequence[Dropped]) -> list[Candidate]:
     return [Candidate(one.id, one.question, one.sources) for one in left_out]
-
-
-def _need(kept: Sequence[Any], file: str, what: str, remedy: str = "") -> None:
-    if not kept:
-        raise DataError(what, where=file, remedy=remedy or "That file in the output folder says why")

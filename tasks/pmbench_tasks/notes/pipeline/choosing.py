@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NoReturn
 
 import msgspec
 
 from pmbench import DataError
+from pmbench_tasks.notes.pipeline.covering import STAGE as COVERING
 from pmbench_tasks.notes.pipeline.covering import Covering
-from pmbench_tasks.notes.pipeline.records import Candidate, Dropped, Stage, counted, dropped
+from pmbench_tasks.notes.pipeline.failing import AGAIN, Unanswered, requests_failed, told
+from pmbench_tasks.notes.pipeline.records import Candidate, Dropped, Stage, by_kind, counted, dropped
 from pmbench_tasks.notes.selection import (
     ALPHA,
     PENALTY,
@@ -75,15 +78,11 @@ def choose(
         alpha, penalty: of the objective.
 
     Raises:
-        DataError: no feedback item has an answer, so that nothing is known of coverage.
+        UserError: no feedback item has an answer, so that nothing is known of coverage; see `nothing_known`.
     """
     matrix = covering.answered
     if not matrix.shape[1]:
-        raise DataError(
-            f"the model gave no usable answer for any of {counted(len(covering.items), 'feedback item')}",
-            where="coverage",
-            remedy="Choose a model that can say which questions cover a remark",
-        )
+        nothing_known(covering)
     by_size = objective_curve(matrix, alpha, penalty)
     places = _best(by_size, None if size is None else min(size, len(candidates)))
     chosen = matrix[places]
@@ -110,6 +109,33 @@ def choose(
         by_size=by_size,
         by_alpha=alpha_curve(matrix, ALPHAS if len(candidates) <= MANY else FEW_ALPHAS, penalty=penalty),
     )
+
+
+def nothing_known(covering: Covering) -> NoReturn:
+    """Of no feedback item it is known what covers it.
+
+    Raises:
+        Unanswered: requests failed.
+        DataError: the model's answers cannot be used.
+    """
+    kinds = by_kind(covering.failures)
+    many = counted(len(covering.items), "feedback item")
+    if failed := requests_failed(kinds):
+        why = f"requests failed, and for none of {many} there is an answer ({told(failed)})"
+        raise Unanswered(why, where=COVERING, remedy=AGAIN)
+    lost = f" ({told(kinds)})" if kinds else ""
+    raise DataError(
+        f"the model gave no usable answer for any of {many}{lost}",
+        where=COVERING,
+        remedy="Choose a model that can say which questions cover a remark",
+    )
+
+
+def size_told(size: int | None, there: int) -> str:
+    """What is to be said where more questions were asked for than there are; `""` where not."""
+    if size is None or size <= there:
+        return ""
+    return f"; --size {size:,} asks for more than the {counted(there, 'question')} that could be chosen from"
 
 
 def _best(curve: ObjectiveCurve, size: int | None) -> list[int]:

@@ -18,7 +18,8 @@ from pmbench_tasks.notes.pipeline.asking import (
     first_object,
     object_schema,
 )
-from pmbench_tasks.notes.pipeline.records import Candidate, Dropped, Failure, Stage, dropped
+from pmbench_tasks.notes.pipeline.failing import told
+from pmbench_tasks.notes.pipeline.records import Candidate, Dropped, Failure, Stage, by_kind, dropped
 from pmbench_tasks.notes.pipeline.told import SECTION_NAME, as_data
 
 STAGE = "enforceability"
@@ -161,8 +162,8 @@ async def enforce(
     )
     kept: list[Candidate] = []
     left_out: list[Dropped] = []
-    for candidate, (tested, _) in zip(candidates, found, strict=True):
-        if why := _why_not(tested, least):
+    for candidate, (tested, failed) in zip(candidates, found, strict=True):
+        if why := _why_not(tested, failed, least):
             left_out.append(dropped(STAGE, why, candidate))
         else:
             kept.append(candidate)
@@ -170,14 +171,15 @@ async def enforce(
     return Enforced(tuple(tested for tested, _ in found), Stage(tuple(kept), tuple(left_out), failures))
 
 
-def _why_not(tested: Tested, least: float) -> str:
+def _why_not(tested: Tested, failures: Sequence[Failure], least: float) -> str:
     if least <= 0:
         return ""
     if tested.rate is None:
+        lost = f" ({told(by_kind(failures))})" if failures else ""
         if not tested.passing:
-            said = f"{tested.failing} fail, {tested.unanswered} have no answer"
+            said = f"{tested.failing} fail, {tested.unanswered} have no answer{lost}"
             return f"no reference note passes it ({tested.asked} asked: {said}), so it cannot be tested"
-        return f"none of its {len(tested.tests)} unit tests has an answer"
+        return f"none of its {len(tested.tests)} unit tests has an answer{lost}"
     # Products, since shares of ten are not exact in binary.
     seen = round(tested.rate * tested.judged)
     if seen >= least * tested.judged - 1e-9:
@@ -211,10 +213,12 @@ async def _test(
         if met:
             passing.append(reference)
         elif met is None:
-            failures.append(Failure(STAGE, (candidate.id, reference.id), why))
+            failures.append(Failure(STAGE, (f"{candidate.id}/{reference.id}",), why))
     made = [await _unit_test(candidate, reference, checklist, model, judge, section) for reference in passing]
     failures += [
-        Failure(STAGE, (candidate.id, test.note), test.why) for test in made if test.outcome == "missing"
+        Failure(STAGE, (f"{candidate.id}/{test.note}",), test.why)
+        for test in made
+        if test.outcome == "missing"
     ]
     tested = Tested(
         candidate.id, sum(counts.values()), counts[True], counts[False], counts[None], tuple(made)

@@ -8,15 +8,7 @@ from typing import Any
 import msgspec
 
 from pmbench import Model, Prompt
-from pmbench_tasks.notes.pipeline.asking import (
-    TOGETHER,
-    Asked,
-    Progress,
-    Unreadable,
-    ask_numbered,
-    each,
-    portions,
-)
+from pmbench_tasks.notes.pipeline.asking import Asked, Progress, Unreadable, ask_numbered, in_groups
 from pmbench_tasks.notes.pipeline.feedback import LEAST_WORDS, words_of
 from pmbench_tasks.notes.pipeline.records import WHOLE, Failure, FeedbackItem
 from pmbench_tasks.notes.pipeline.told import SECTION_TOLD
@@ -91,20 +83,14 @@ async def filter_feedback(
         progress: hears of it.
     """
     long_enough = [item for item in items if words_of(item.text) >= LEAST_WORDS]
-    groups = portions(long_enough, TOGETHER)
-    answers = await each(
-        groups,
+    pairs = await in_groups(
+        long_enough,
         lambda group: _ask(group, model),
         model=model,
         progress=progress,
         phase="filter feedback",
-        failed=lambda found: any(one.failure for one in found),
     )
-    said: dict[str, Asked[tuple[str, ...]]] = {
-        item.id: answer
-        for group, found in zip(groups, answers, strict=True)
-        for item, answer in zip(group, found, strict=True)
-    }
+    said = {item.id: answer for item, answer in pairs}
     failures = tuple(
         Failure(STAGE, (ident,), answer.failure) for ident, answer in said.items() if answer.failure
     )
@@ -119,7 +105,8 @@ def _read(item: FeedbackItem, said: Asked[tuple[str, ...]] | None, section: str)
         about = (NOT_NOTE,) if found == (NOT_NOTE,) else item.sections
         return Read(item, "column", _why_not(about, section))
     if found is None:
-        return Read(item, "", "the model did not say what it is about")
+        kind = said.failure if said is not None else "unreadable"
+        return Read(item, "", f"the model did not say what it is about ({kind})")
     tagged = msgspec.structs.replace(item, sections=tuple(one for one in found if one != NOT_NOTE))
     return Read(tagged, "model", _why_not(found, section))
 

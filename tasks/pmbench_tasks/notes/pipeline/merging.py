@@ -16,6 +16,7 @@ from pmbench_tasks.notes.pipeline.asking import (
     first_object,
     object_schema,
 )
+from pmbench_tasks.notes.pipeline.failing import vectors_of
 from pmbench_tasks.notes.pipeline.proposing import unanswerable
 from pmbench_tasks.notes.pipeline.records import Candidate, Dropped, Failure, Stage, all_sources, dropped
 from pmbench_tasks.notes.pipeline.told import SECTION_NAME, one_line
@@ -81,6 +82,7 @@ async def merge(
 
     Raises:
         DataError: more than `MOST` different questions.
+        Unanswered: the embedder's server failed.
     """
     alike = _same_words(candidates)
     firsts = [group[0] for group in alike]
@@ -140,7 +142,7 @@ async def _groups(candidates: Sequence[Candidate], embedder: Embedder, threshold
 
     if not candidates:
         return []
-    vectors = await embedder.embed([one.question for one in candidates])
+    vectors = await vectors_of([one.question for one in candidates], embedder)
     similarity = np.clip(vectors @ vectors.T, -1.0, 1.0)
     # Sums in another order differ in their last digits, on the two sides of the diagonal, too.
     return duplicate_clusters(np.maximum(similarity, similarity.T), threshold)

@@ -15,7 +15,7 @@ _COLOURS = {"objective": "#1b4965", "coverage": "#2a9d8f", "diversity": "#e76f51
 _STYLE: Any = {"svg.hashsalt": "pmbench", "svg.fonttype": "none", "font.size": 9}
 """The same numbers make the same file, and text in it stays text."""
 
-_INSTALL = "Run: pip install matplotlib"
+_INSTALL = 'Run: pip install "pmbench[checklist]"'
 
 
 def missing() -> str:

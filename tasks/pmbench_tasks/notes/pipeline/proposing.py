@@ -10,7 +10,6 @@ import msgspec
 
 from pmbench import Message, Model, Prompt
 from pmbench_tasks.notes.pipeline.asking import (
-    TOGETHER,
     Asked,
     Progress,
     Unreadable,
@@ -18,9 +17,9 @@ from pmbench_tasks.notes.pipeline.asking import (
     ask_numbered,
     each,
     first_object,
+    in_groups,
     numbers_schema,
     object_schema,
-    portions,
     said_yes,
 )
 from pmbench_tasks.notes.pipeline.feedback import words_of
@@ -82,9 +81,9 @@ async def propose(
     """
     shuffled = list(items)
     random.Random(seed).shuffle(shuffled)
-    batches = _batches(shuffled, batch)
+    groups = batches(shuffled, batch)
     answers = await each(
-        batches,
+        groups,
         lambda one: _ask_batch(one, model, section),
         model=model,
         progress=progress,
@@ -132,24 +131,19 @@ async def turn(
     answerable = [(one, unanswerable(one.question)) for one in candidates]
     left_out = [dropped(STAGE, why, one) for one, why in answerable if why]
     fine = [one for one, why in answerable if not why]
-    groups = portions(fine, TOGETHER)
-    answers = await each(
-        groups,
+    kept: list[Candidate] = []
+    failures: list[Failure] = []
+    for one, asked in await in_groups(
+        fine,
         lambda group: _ask_direction(group, model, section),
         model=model,
         progress=progress,
         phase="check that yes is good",
-        failed=lambda found: any(one.failure for one in found),
-    )
-    kept: list[Candidate] = []
-    failures: list[Failure] = []
-    pairs = [
-        pair for group, found in zip(groups, answers, strict=True) for pair in zip(group, found, strict=True)
-    ]
-    for one, asked in pairs:
+    ):
         if asked.value is None:
             failures.append(Failure(STAGE, (one.id,), asked.failure))
-            left_out.append(dropped(STAGE, "the model did not say whether yes is the good answer", one))
+            why = f"the model did not say whether yes is the good answer ({asked.failure})"
+            left_out.append(dropped(STAGE, why, one))
         elif not asked.value:
             kept.append(one)
         elif why := unanswerable(asked.value):
@@ -157,6 +151,19 @@ async def turn(
         else:
             kept.append(msgspec.structs.replace(one, question=asked.value, worded=one.question))
     return Stage(tuple(kept), tuple(left_out), tuple(failures))
+
+
+def batches(items: Sequence[FeedbackItem], most: int) -> list[list[FeedbackItem]]:
+    """The items in batches of at most so many, each within `BATCH_CHARACTERS` unless one item alone is longer."""
+    found: list[list[FeedbackItem]] = []
+    characters = 0
+    for item in items:
+        if not found or len(found[-1]) >= most or characters + len(item.text) > BATCH_CHARACTERS:
+            found.append([])
+            characters = 0
+        found[-1].append(item)
+        characters += len(item.text)
+    return found
 
 
 def unanswerable(question: str) -> str:
@@ -170,18 +177,6 @@ def unanswerable(question: str) -> str:
     if reason := not_yes_no(question):
         return f"it cannot be answered yes or no: {reason}"
     return "it is a statement, not a question" if is_statement(question) else ""
-
-
-def _batches(items: Sequence[FeedbackItem], most: int) -> list[list[FeedbackItem]]:
-    found: list[list[FeedbackItem]] = []
-    characters = 0
-    for item in items:
-        if not found or len(found[-1]) >= most or characters + len(item.text) > BATCH_CHARACTERS:
-            found.append([])
-            characters = 0
-        found[-1].append(item)
-        characters += len(item.text)
-    return found
 
 
 async def _ask_batch(items: Sequence[FeedbackItem], model: Model, section: str) -> list[Split]:

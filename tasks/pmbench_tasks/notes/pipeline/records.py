@@ -70,7 +70,7 @@ class Failure(msgspec.Struct, frozen=True):
 
     Attributes:
         stage: where it was asked.
-        about: ids of what it was asked about.
+        about: ids of what it was asked about; of a question and a note together `question/note`.
         kind: `unreadable`, `cut-off`, `refused`, or the kind of the request's failure.
     """
 
@@ -109,8 +109,8 @@ def counted(number: int, what: str, plural: str = "") -> str:
 
 
 def by_kind(failures: Sequence[Failure]) -> dict[str, int]:
-    """How many failures there are of each kind, and of how many things asked about."""
+    """How many things asked about have no usable answer, by kind of failure; one that is about nothing is one."""
     kinds: dict[str, int] = {}
     for one in failures:
-        kinds[one.kind] = kinds.get(one.kind, 0) + len(one.about)
+        kinds[one.kind] = kinds.get(one.kind, 0) + max(1, len(one.about))
     return dict(sorted(kinds.items()))

@@ -6,15 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pmbench import Model, Prompt
-from pmbench_tasks.notes.pipeline.asking import (
-    TOGETHER,
-    Asked,
-    Progress,
-    ask_numbered,
-    each,
-    portions,
-    said_yes,
-)
+from pmbench_tasks.notes.pipeline.asking import Asked, Progress, ask_numbered, in_groups, said_yes
 from pmbench_tasks.notes.pipeline.records import Candidate, Dropped, Failure, Stage, dropped
 from pmbench_tasks.notes.pipeline.told import SECTION_NAME, SECTION_TOLD
 
@@ -23,6 +15,7 @@ STAGE = "tag"
 PROMPT = Prompt("pmbench_tasks.notes:prompts/pipeline_tag.txt")
 
 _TOKENS = 128
+_SILENT = "the model did not say whether it fits every visit"
 
 
 async def tag(
@@ -34,25 +27,19 @@ async def tag(
     visit, and whether it needs no other section of the note. What it says nothing usable about is dropped: the
     criteria are those of a checklist, and nobody has said that it meets them.
     """
-    groups = portions(candidates, TOGETHER)
-    answers = await each(
-        groups,
+    kept: list[Candidate] = []
+    left_out: list[Dropped] = []
+    failures: list[Failure] = []
+    for one, asked in await in_groups(
+        candidates,
         lambda group: _ask(group, model, section),
         model=model,
         progress=progress,
         phase="tag",
-        failed=lambda found: any(one.failure for one in found),
-    )
-    kept: list[Candidate] = []
-    left_out: list[Dropped] = []
-    failures: list[Failure] = []
-    pairs = [
-        pair for group, found in zip(groups, answers, strict=True) for pair in zip(group, found, strict=True)
-    ]
-    for one, asked in pairs:
+    ):
         if asked.value is None:
             failures.append(Failure(STAGE, (one.id,), asked.failure))
-            left_out.append(dropped(STAGE, "the model did not say whether it fits every visit", one))
+            left_out.append(dropped(STAGE, f"{_SILENT} ({asked.failure})", one))
         elif asked.value:
             left_out.append(dropped(STAGE, asked.value, one))
         else:

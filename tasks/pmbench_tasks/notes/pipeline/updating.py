@@ -19,8 +19,9 @@ from pmbench_tasks.notes.pipeline.building import (
     noted,
     refine,
 )
-from pmbench_tasks.notes.pipeline.choosing import STAGE, Chosen, choose
+from pmbench_tasks.notes.pipeline.choosing import STAGE, Chosen, choose, nothing_known, size_told
 from pmbench_tasks.notes.pipeline.covering import Covering, assign
+from pmbench_tasks.notes.pipeline.failing import need
 from pmbench_tasks.notes.pipeline.feedback import FeedbackFile
 from pmbench_tasks.notes.pipeline.filtering import filter_feedback
 from pmbench_tasks.notes.pipeline.proposing import propose
@@ -58,12 +59,18 @@ async def update(checklist: Checklist, file: FeedbackFile, shop: Workshop, setti
         file: the new feedback.
         shop: see `building.Workshop`.
         settings: their section is the checklist's.
+
+    Raises:
+        Unanswered: requests failed, and nothing came of a stage.
+        DataError: the model says of no item what covers it.
     """
     history = History()
     section = settings.section
     filtered = await filter_feedback(file.items, shop.model, section=section, progress=shop.progress)
     noted(history, filtered, file)
     leaving.leave_feedback(shop.leaves, filtered)
+    file_of = shop.leaves.folder / "1-feedback.csv"
+    need(filtered.used, file_of, "", filtered.failures, empty_is_fine=True)
     own = [
         Candidate(f"x{number}", item.question, item.source_feedback)
         for number, item in enumerate(checklist.items, 1)
@@ -74,6 +81,8 @@ async def update(checklist: Checklist, file: FeedbackFile, shop: Workshop, setti
     named = [msgspec.structs.replace(one, id=item.id) for one, item in zip(own, checklist.items, strict=True)]
     leaving.leave_covering(shop.leaves, "2-covered-before.csv", named, before)
     known = int(before.known.sum())
+    if filtered.used and not known:
+        nothing_known(before)
     open_ones = before.uncovered
     if not open_ones:
         built = Built(checklist, history, {})
@@ -90,9 +99,13 @@ async def update(checklist: Checklist, file: FeedbackFile, shop: Workshop, setti
         "propose", proposed, counted(len(proposed.kept), "question")
     )
     leaving.leave_stage(shop.leaves, "2-proposed.json", proposed)
+    proposals = shop.leaves.folder / "2-proposed.json"
+    need(candidates, proposals, "", proposed.failures, empty_is_fine=True)
     candidates = await refine(candidates, shop, settings, history, existing=own, allow_none=True)
     after = await assign([one.question for one in candidates], open_ones, shop.model, progress=shop.progress)
     leaving.leave_covering(shop.leaves, "6-coverage.csv", candidates, after)
+    if not after.known.any():
+        nothing_known(after)
     kept, covers = _added(candidates, after, shop, settings, history)
     order = {item.id: place for place, item in enumerate(file.items)}
     numbered = _numbered(checklist, [in_order(one, order) for one in kept])
@@ -131,7 +144,8 @@ def _added(
     leaving.leave_choice(shop.leaves, chosen, settings.alpha, shop.progress)
     stage = msgspec.structs.replace(chosen.stage, dropped=(*nothing, *chosen.stage.dropped))
     history.chosen = chosen
-    return history.add("select", stage, f"{counted(len(stage.kept), 'question')} to add"), chosen.covers
+    told = f"{counted(len(stage.kept), 'question')} to add{size_told(settings.size, len(useful))}"
+    return history.add("select", stage, told), chosen.covers
 
 
 def _covered(covering: Covering, ids: Sequence[str], chosen: set[str]) -> list[str]:

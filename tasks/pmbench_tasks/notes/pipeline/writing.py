@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from pmbench import ConfigError, UserError, __version__
+from pmbench import ConfigError, UserError, __version__, digest
 from pmbench_tasks.notes.checklist import checklist_json, read_checklist
 from pmbench_tasks.notes.pipeline.building import Built, History, Settings
 from pmbench_tasks.notes.pipeline.leaves import write_private
@@ -23,7 +23,7 @@ def check_out(out: Path) -> None:
 
     Raises:
         ConfigError: its name is of another kind, there is no such folder; it is there and was not written by this
-            pipeline; or somebody has changed its items since.
+            pipeline; or somebody has changed anything in it since.
     """
     where = f"--out {out}"
     if out.suffix.lower() != ".json":
@@ -33,11 +33,13 @@ def check_out(out: Path) -> None:
     if not out.exists():
         return
     try:
-        told = json.loads(out.read_bytes())["metadata"]
+        value = json.loads(out.read_bytes())
+        told = value["metadata"]
         ours = str(told["made_by"]).startswith(MADE_BY)
         unchanged = read_checklist(out).digest == told["digest"]
+        whole = told.get("written") == _digest(value)
     except (OSError, ValueError, KeyError, TypeError, RecursionError, UserError):
-        ours = unchanged = False
+        ours = unchanged = whole = False
     if not ours:
         raise ConfigError(
             "is there already, and is no checklist of this command", where=where, remedy="Name another file"
@@ -45,6 +47,12 @@ def check_out(out: Path) -> None:
     if not unchanged:
         raise ConfigError(
             "its questions were changed since it was written", where=where, remedy="Name another file"
+        )
+    if not whole:
+        raise ConfigError(
+            "something in it was added or changed since it was written",
+            where=where,
+            remedy="Name another file",
         )
 
 
@@ -81,7 +89,14 @@ def write_checklist(
         "dropped": msgspec.to_builtins(history.dropped),
         "without_an_answer": _lost(history),
     }
+    value["metadata"]["written"] = _digest(value)
     write_private(out, msgspec.json.format(msgspec.json.encode(value), indent=1) + b"\n")
+
+
+def _digest(value: Mapping[str, Any]) -> str:
+    """SHA-256 over all that a file of ours holds but this digest itself, however it is laid out."""
+    metadata = {name: one for name, one in value["metadata"].items() if name != "written"}
+    return digest({**value, "metadata": metadata})
 
 
 def name_shown(name: str) -> str:

@@ -1,0 +1,385 @@
+"""How often intervals hold the truth and tests err, on data shaped like the tasks.
+
+Datasets are those of `statistics_shapes.py`: ratios of sums, clusters of unequal size, many zeros. Of each size the
+clusters stay the same. The truth is the value over a million instances. A cell of the first tables is the share of
+datasets whose nominal 95% interval holds the truth, in brackets its median width (1 being the range that holds 95% of
+the values) and, where there are any, the share of datasets for which the method has no bounds, which are left out.
+Simulation error of a share near 0.95 is 0.003 at 5,000 repetitions.
+Sections: values, differences, tests, many, ranks, judge.
+Run: python benchmarks/statistics_simulations.py [--repetitions 5000] [--only SECTION,SECTION]
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import multiprocessing
+import os
+import sys
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+from statistics_shapes import SHAPES, Floats, Shape, clusters_of, datasets, truth
+
+from pmbench.stats.bca import bca_bounds
+from pmbench.stats.bootstrap import Interval, Valued, percentiles, resampled_values
+from pmbench.stats.cluster_robust import jackknife_error, jackknife_interval, ratio_interval
+from pmbench.stats.corrections import benjamini_hochberg, holm, mcnemar_exact
+from pmbench.stats.dyadic import t_quantile
+from pmbench.stats.equivalence import of_difference
+from pmbench.stats.limits import natural_limits
+from pmbench.stats.linearised import Difference, leave_one_out
+from pmbench.stats.max_t import max_t
+from pmbench.stats.power import t_power
+from pmbench.stats.prediction_powered import prediction_powered_mean
+from pmbench.stats.randomisation import paired_tests
+from pmbench.stats.rank_intervals import bootstrap_ranks, ranks_from_differences
+from pmbench.stats.studentised import studentised_intervals
+
+NUMBERS = (20, 40, 100, 300, 1500)
+RESAMPLES = 999
+BATCH = 250
+GAP = 0.15
+"""How much worse the second system is where two differ."""
+
+Cells = dict[tuple[str, str], str]
+"""By row and column."""
+
+Part = tuple[Valued, Floats]
+
+
+class Job(NamedTuple):
+    """One column of one table."""
+
+    section: str
+    shape: int
+    instances: int
+    repetitions: int
+
+
+class Bounds:
+    """Bounds of many datasets by several methods."""
+
+    def __init__(self) -> None:
+        self.values: list[float] = []
+        self.low: dict[str, list[float]] = {}
+        self.high: dict[str, list[float]] = {}
+
+    def add(self, method: str, found: Sequence[tuple[float, float]]) -> None:
+        """Bounds of a batch."""
+        self.low.setdefault(method, []).extend(low for low, _ in found)
+        self.high.setdefault(method, []).extend(high for _, high in found)
+
+    def cells(self, truth: float, column: str) -> Cells:
+        """Coverage and width of each method."""
+        spread = np.subtract(*np.quantile(self.values, [0.975, 0.025]))
+        cells = {}
+        for method, lows in self.low.items():
+            low, high = np.array(lows), np.array(self.high[method])
+            there = ~(np.isnan(low) | np.isnan(high))
+            held = (low[there] <= truth) & (truth <= high[there])
+            width = np.median((high - low)[there]) / spread
+            none = f", {1 - there.mean():.1%} none" if not there.all() else ""
+            cells[method, column] = f"{held.mean():.3f} ({width:.2f}{none})"
+        return cells
+
+
+def pairs_of(found: Sequence[Interval]) -> list[tuple[float, float]]:
+    """Low and high of each interval."""
+    return [(one.low, one.high) for one in found]
+
+
+def add_all(bounds: Bounds, parts: Sequence[Part], seed: int, limits: tuple[float, float] | None) -> None:
+    """Bounds of every method for a batch of datasets."""
+    clusters = len(parts[0][1])
+    values = [float(valued.value(table.sum(axis=0))) for valued, table in parts]
+    drawn = resampled_values(parts, resamples=RESAMPLES, seed=seed)
+    bounds.values += values
+    bounds.add("percentile bootstrap", [percentiles(one, clusters)[:2] for one in drawn])
+    left_out = [leave_one_out(valued, table) for valued, table in parts]
+    bca = [bca_bounds(*one) for one in zip(values, drawn, left_out, strict=True)]
+    bounds.add("BCa bootstrap", bca)
+    bounds.add(
+        "studentised bootstrap", pairs_of(studentised_intervals(parts, resamples=RESAMPLES, seed=seed))
+    )
+    if limits is not None and parts[0][1].shape[1] == 2:
+        bounds.add("CR2, t", pairs_of([ratio_interval(table) for _, table in parts]))
+    bounds.add("jackknife (CR3), t", pairs_of([jackknife_interval(*part) for part in parts]))
+    if limits is not None:
+        logit = [jackknife_interval(*part, limits=limits) for part in parts]
+        bounds.add("jackknife (CR3), logit, t", pairs_of(logit))
+
+
+def batches(job: Job, worse: Floats) -> list[Floats]:
+    """Datasets of a job, some at a time, each (R, C, S, k)."""
+    random = np.random.default_rng([job.shape, job.instances, len(worse), len(job.section)])
+    clusters = clusters_of(job.instances)
+    counts = [min(BATCH, job.repetitions - start) for start in range(0, job.repetitions, BATCH)]
+    return [datasets(SHAPES[job.shape], random, clusters, count, worse) for count in counts]
+
+
+def side_by_side(sums: Floats) -> Floats:
+    """Columns of two systems (R, C, 2, k) as (R, C, 2k)."""
+    return np.concatenate([sums[:, :, 0], sums[:, :, 1]], axis=-1)
+
+
+def values(job: Job) -> Cells:
+    """Coverage of intervals of one value."""
+    shape, worse, bounds = SHAPES[job.shape], np.zeros(1), Bounds()
+    for number, sums in enumerate(batches(job, worse)):
+        limits = natural_limits(shape.metric, sums[0, :, 0])
+        add_all(bounds, [(shape.metric, one[:, 0]) for one in sums], number, limits)
+    return bounds.cells(float(truth(shape, worse)[0]), heading(job))
+
+
+def differences(job: Job) -> Cells:
+    """Coverage of intervals of a difference that is not 0."""
+    shape, worse, bounds = SHAPES[job.shape], np.array([0.0, GAP]), Bounds()
+    for number, sums in enumerate(batches(job, worse)):
+        add_all(bounds, [(Difference(shape.metric), one) for one in side_by_side(sums)], number, None)
+    both = truth(shape, worse)
+    return bounds.cells(float(both[0] - both[1]), heading(job))
+
+
+def tests(job: Job) -> Cells:
+    """How often tests at 5% reject what is true: equal systems, or a difference that is just the margin."""
+    shape = SHAPES[job.shape]
+    rejected: dict[str, list[float]] = {}
+
+    def add(test: str, found: Sequence[bool]) -> None:
+        rejected.setdefault(test, []).extend(found)
+
+    for number, sums in enumerate(batches(job, np.zeros(2))):
+        systems = [table for one in sums for table in (one[:, 0], one[:, 1])]
+        clusters = [f"{label:04}" for label in range(sums.shape[1])]
+        pairs = [(2 * one, 2 * one + 1) for one in range(len(sums))]
+        found = paired_tests(
+            shape.metric, systems, pairs, clusters, permutations=RESAMPLES, resamples=0, seed=number
+        )
+        drawn = resampled_values(
+            [(Difference(shape.metric), one) for one in side_by_side(sums)], resamples=RESAMPLES, seed=number
+        )
+        add("randomisation test", [one.p <= 0.05 for one in found])
+        add(
+            "0 outside the percentile interval",
+            [low > 0 or high < 0 for low, high, _ in (percentiles(one, len(clusters)) for one in drawn)],
+        )
+        errors = [jackknife_error(Difference(shape.metric), one) for one in side_by_side(sums)]
+        t = t_quantile(len(clusters) - 1, 0.975)
+        add(
+            "jackknife (CR3), t",
+            [abs(one.difference) > t * se for one, se in zip(found, errors, strict=True)],
+        )
+        if shape.name == "right or wrong":
+            alone = datasets(
+                shape, np.random.default_rng(number), np.arange(job.instances), len(sums), np.zeros(2)
+            )
+            right = alone[..., 0]
+            only = [((a > b).sum(), (b > a).sum()) for a, b in np.moveaxis(right, 2, 1)]
+            add("McNemar's exact test, no clusters (discrete)", [mcnemar_exact(*one) <= 0.05 for one in only])
+    worse = np.array([0.0, GAP])
+    apart = truth(shape, worse)
+    margin = float(apart[0] - apart[1])
+    for sums in batches(job, worse):
+        table = side_by_side(sums)
+        found_at = [
+            of_difference(
+                float(Difference(shape.metric).value(one.sum(axis=0))),
+                jackknife_error(Difference(shape.metric), one),
+                len(one) - 1,
+                margin,
+                higher_is_better=False,
+            )
+            for one in table
+        ]
+        add("equivalence, the difference being the margin", [one.equivalent for one in found_at])
+        add("non-inferiority, the difference being the margin", [one.not_inferior for one in found_at])
+        wanted = t_power(margin / float(np.median([one.se for one in found_at])), len(table[0]) - 1)
+        powers = [abs(one.difference) > t * one.se for one in found_at]
+        add("a difference that is there: found by t", powers)
+        add("a difference that is there: told by `t_power`", [wanted])
+    return {(test, heading(job)): f"{np.mean(found):.3f}" for test, found in rejected.items()}
+
+
+SYSTEMS = 6
+
+
+def many(job: Job) -> Cells:
+    """Six systems: how often a correction rejects something true, and what share of what is false it finds."""
+    shape, pairs = SHAPES[job.shape], list(combinations(range(SYSTEMS), 2))
+    false = [one for one, (a, b) in enumerate(pairs) if (a < 3) != (b < 3)]
+    errors: dict[str, list[bool]] = {}
+    found: dict[str, list[float]] = {}
+    for worse in (np.zeros(SYSTEMS), np.array([0.0, 0, 0, GAP, GAP, GAP])):
+        for number, sums in enumerate(batches(job, worse)):
+            clusters = [f"{label:04}" for label in range(sums.shape[1])]
+            for one in sums:
+                systems = [one[:, system] for system in range(SYSTEMS)]
+                tested = paired_tests(
+                    shape.metric, systems, pairs, clusters, permutations=RESAMPLES, resamples=0, seed=number
+                )
+                p = [test.p for test in tested]
+                adjusted = {
+                    "none": p,
+                    "Holm": holm(p),
+                    "Benjamini-Hochberg": benjamini_hochberg(p),
+                    "max-T": max_t(shape.metric, systems, pairs, clusters, resamples=RESAMPLES, seed=number),
+                }
+                for name, values in adjusted.items():
+                    small = np.array(values) <= 0.05
+                    if worse.any():
+                        errors.setdefault(f"{name}, half worse", []).append(
+                            bool(np.delete(small, false).any())
+                        )
+                        found.setdefault(f"{name}: found", []).append(float(small[false].mean()))
+                    else:
+                        errors.setdefault(f"{name}, all equal", []).append(bool(small.any()))
+    return {
+        (name, heading(job)): f"{np.mean(shares):.3f}" for name, shares in sorted((errors | found).items())
+    }
+
+
+def ranks(job: Job) -> Cells:
+    """Five systems at small distances: how often each rank, and all of them, are in their intervals."""
+    shape, worse = SHAPES[job.shape], np.array([0.0, 0.0, 0.05, 0.1, 0.2])
+    allowed = [(1, 2), (1, 2), (3, 3), (4, 4), (5, 5)]  # two equal systems: their place is either
+    pairs = list(combinations(range(len(worse)), 2))
+    held: dict[str, list[list[bool]]] = {}
+    widths: dict[str, list[float]] = {}
+    for number, sums in enumerate(batches(job, worse)):
+        clusters = [f"{label:04}" for label in range(sums.shape[1])]
+        for one in sums:
+            systems = [one[:, system] for system in range(len(worse))]
+            tested = paired_tests(
+                shape.metric, systems, pairs, clusters, permutations=RESAMPLES, resamples=0, seed=number
+            )
+            adjusted = holm([test.p for test in tested])
+            values = [float(shape.metric.value(table.sum(axis=0))) for table in systems]
+            different = [pair for pair, p in zip(pairs, adjusted, strict=True) if p <= 0.05]
+            for name, found in (
+                (
+                    "bootstrap percentiles",
+                    bootstrap_ranks(shape.metric, systems, clusters, resamples=RESAMPLES),
+                ),
+                ("from differences (Holm)", ranks_from_differences(values, different)),
+            ):
+                inside = [
+                    rank.low <= least and most <= rank.high
+                    for rank, (least, most) in zip(found, allowed, strict=True)
+                ]
+                held.setdefault(name, []).append(inside)
+                widths.setdefault(name, []).append(float(np.mean([rank.high - rank.low for rank in found])))
+    cells = {}
+    for name, inside in held.items():
+        table = np.array(inside)
+        text = f"{table.mean():.3f}, all {table.all(axis=1).mean():.3f} ({np.mean(widths[name]):.1f} places)"
+        cells[name, heading(job)] = text
+    return cells
+
+
+def judge(job: Job) -> Cells:
+    """People have labelled some of the instances that a judge has scored."""
+    random = np.random.default_rng([7, job.instances])
+    labelled, bounds, alone = job.instances, Bounds(), []
+    for _ in range(job.repetitions):
+        clusters = clusters_of(labelled + 600)
+        effect = random.normal(size=clusters[-1] + 1)[clusters]
+        chance = 1 / (1 + np.exp(-(0.5 + effect)))
+        people = (random.random(len(clusters)) < chance).astype(float)
+        scored = np.where(random.random(len(clusters)) < 0.85, people, 1.0)  # too kind, one time in seven
+        labels = clusters.tolist()
+        found = prediction_powered_mean(
+            people[:labelled],
+            scored[:labelled],
+            scored[labelled:],
+            labels[:labelled],
+            labels[labelled:],
+            limits=(0.0, 1.0),
+        )
+        bounds.values.append(found.value)
+        bounds.add("judge-corrected (PPI++)", [(found.low, found.high)])
+        bounds.add("labelled only", [found.labelled_only[1:]])
+        bounds.values[-1] = found.labelled_only[0]
+        reach = 1.96 * scored.std() / math.sqrt(len(scored))
+        alone.append((scored.mean() - reach, scored.mean() + reach))
+    bounds.add("judge taken at its word", alone)
+    effect = np.random.default_rng(0).normal(size=4_000_000)
+    return bounds.cells(
+        float((1 / (1 + np.exp(-(0.5 + effect)))).mean()), f"{labelled} labelled of {labelled + 600}"
+    )
+
+
+def heading(job: Job) -> str:
+    """A column's heading: instances in clusters."""
+    return f"{job.instances} in {clusters_of(job.instances)[-1] + 1}"
+
+
+SECTIONS: dict[str, tuple[str, Callable[[Job], Cells], tuple[int, ...]]] = {
+    "values": ("Intervals of one value", values, NUMBERS),
+    "differences": ("Intervals of a difference of two systems", differences, NUMBERS),
+    "tests": ("Tests at 5%: rejections of what is true", tests, NUMBERS),
+    "many": (
+        "Six systems, all pairs: any rejection of what is true, and share of what is false found",
+        many,
+        (20, 40, 100, 300),
+    ),
+    "ranks": (
+        "Ranks of five systems, two of them equal: in their interval, all in theirs",
+        ranks,
+        (20, 40, 100, 300),
+    ),
+    "judge": ("A mean that people would give", judge, (20, 40, 100, 300)),
+}
+
+
+def jobs_of(section: str, repetitions: int) -> list[Job]:
+    """The jobs of a section; the longest first would be last to end."""
+    shapes = (0,) if section == "judge" else (2, 3) if section in ("many", "ranks") else range(len(SHAPES))
+    return [Job(section, shape, n, repetitions) for shape in shapes for n in SECTIONS[section][2]]
+
+
+def run(job: Job) -> Cells:
+    """One job, in a process of its own."""
+    return SECTIONS[job.section][1](job)
+
+
+def show(section: str, shape: Shape | None, cells: Cells) -> None:
+    """A table."""
+    columns = list(dict.fromkeys(column for _, column in cells))
+    print(f"\n{SECTIONS[section][0]}{f', {shape.name}' if shape else ''}:\n")
+    print(f"| method | {' | '.join(columns)} |\n|---|{'---|' * len(columns)}")
+    for row in dict.fromkeys(row for row, _ in cells):
+        print(f"| {row} | {' | '.join(cells.get((row, column), '') for column in columns)} |")
+    sys.stdout.flush()
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--repetitions", type=int, default=5000)
+    parser.add_argument("--only", default=",".join(SECTIONS))
+    parser.add_argument("--processes", type=int, default=2)
+    asked = parser.parse_args()
+    began = time.monotonic()
+    print(f"{asked.repetitions} datasets a cell, {RESAMPLES} resamples; columns: instances in clusters")
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ[name] = "1"  # read when a process starts: each has its own core
+    with ProcessPoolExecutor(asked.processes, multiprocessing.get_context("spawn")) as pool:
+        for section in asked.only.split(","):
+            jobs = jobs_of(section, asked.repetitions)
+            found = list(pool.map(run, jobs))
+            for shape in dict.fromkeys(job.shape for job in jobs):
+                cells: Cells = {}
+                for job, part in zip(jobs, found, strict=True):
+                    if job.shape == shape:
+                        cells |= part
+                show(section, None if section == "judge" else SHAPES[shape], cells)
+    print(f"\n{time.monotonic() - began:.0f} seconds on {asked.processes} processes")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,238 @@
+"""A leaderboard in a terminal: the tables of systems, strategies, groups of metrics, cost and time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from pmbench.cli.columns import printable
+
+if TYPE_CHECKING:
+    from pmbench.leaderboard.columns import Column
+    from pmbench.leaderboard.table import Comparison, GroupHead, Leaderboard, Measure, MetricHead, Table
+
+_NARROW = 120
+"""Below this width an interval goes below its value."""
+
+_NAME = 20
+"""Characters that a system's name may take before columns of numbers move into a table of their own."""
+
+
+def show(board: Leaderboard, names: Sequence[str] | None = None) -> None:
+    """Print a leaderboard.
+
+    Args:
+        board: the leaderboard.
+        names: columns of the one table of systems, as `columns.parse` returns them; None: the tables of a terminal.
+
+    Raises:
+        ConfigError: a column is of a metric that no system here has.
+    """
+    from pmbench.leaderboard.columns import columns
+    from pmbench.leaderboard.wording import counted, judges_text
+
+    chosen = columns(board, names) if names is not None else None
+    for table in board.tables:
+        judges = " / ".join(dict.fromkeys(judges_text(row.judges) for row in table.rows))
+        told = f"judges: {judges}"
+        _print_title(
+            f"{board.title}: {table.data}, {table.instances} of {table.dataset} instances, "
+            f"{counted(table.units, 'message') if table.units else counted(table.clusters, 'cluster')};"
+            f" judges {judges or 'none'}"
+        )
+        _print_lines(f"  {line}" for line in table.differs if line != told)
+        own = board.of(table)
+        if chosen is None:
+            _print_systems(own, table)
+        else:
+            _print_chosen(chosen, table)
+        _print_lines(table.words)
+        _print_lines(f"- {note}" for note in table.notes)
+        if chosen is None:
+            _print_further(own, table)
+        _print_lines([""])
+    if chosen is None and board.tables and (board.others or board.groups):
+        _print_lines(["-o FILE writes all metrics, each with its interval (-o - shows them here)."])
+    _print_lines(left_out(board))
+
+
+def left_out(board: Leaderboard) -> list[str]:
+    """A line for each run that is in no table."""
+    return [f"not in a table: {left.where}: {left.reason}" for left in board.left_out]
+
+
+def _print_further(own: Leaderboard, table: Table) -> None:
+    """What stands below the systems."""
+    from pmbench.leaderboard.groups import by_presence
+
+    if table.strategies:
+        _print_strategies(own, table)
+    there, absent = by_presence(own.groups, table)
+    for group in there:
+        _print_group(own, group, table)
+    if absent:
+        titles = "; ".join(group.title for group in absent)
+        _print_lines(["", f"No system here has the numbers of these tables: {titles}."])
+    _print_cost(table)
+
+
+def _print_chosen(chosen: Sequence[Column], table: Table) -> None:
+    """The table of systems with the columns that were asked for."""
+    from pmbench.cli.terminal import output
+
+    between = "\n" if output().width < _NARROW else " "
+    rows = []
+    for row in table.rows:
+        name = row.model + (f" ({row.settings})" if row.settings else "")
+        cells = [between.join(filter(None, column.cell(row))) for column in chosen]
+        rows.append([str(row.number), name, row.strategy, *cells])
+    _print_blocks(["", "system", "strategy"], [column.title for column in chosen], rows)
+
+
+def _print_systems(board: Leaderboard, table: Table) -> None:
+    from pmbench.cli.terminal import output
+    from pmbench.leaderboard.wording import DASH
+
+    between = "\n" if output().width < _NARROW else " "
+
+    def measured(one: Measure | Comparison | None) -> str:
+        return f"{one.number}{between}{one.interval}".rstrip() if one else DASH
+
+    primary, *headlines = board.leading
+    level = f"[{100 * board.statistics.level:g}% interval]"
+    heads = [f"{primary.full_heading} {level}", "minus the best", "p (Holm)"]
+    heads += [*(f"{one.full_heading} {level}" for one in headlines), "n", "lost or odd"]
+    rows = []
+    for row in table.rows:
+        against = row.against
+        cells = [str(row.number), row.model + (f" ({row.settings})" if row.settings else ""), row.strategy]
+        cells += [measured(row.measures[primary.name]), measured(against)]
+        cells += [against.p_text if against else DASH]
+        cells += [measured(row.measures[one.name]) for one in headlines]
+        rows.append([*cells, str(row.counts.scored), row.failures])
+    _print_blocks(["", "system", "strategy"], heads, rows)
+
+
+def _print_strategies(board: Leaderboard, table: Table) -> None:
+    _print_lines([""])
+    _print_title("Strategies: mean ± standard deviation over models (how much models differ, no interval)")
+    heads = [*board.leading, *board.others]
+    rows = [
+        [one.strategy, str(one.models), *(one.spreads[head.name].text for head in heads)]
+        for one in table.strategies
+    ]
+    _print_blocks(["strategy", "models"], [_heading(head) for head in heads], rows)
+    _print_lines(f"- {note}" for note in table.strategy_notes)
+
+
+def _print_group(board: Leaderboard, group: GroupHead, table: Table) -> None:
+    """The values of a group of metrics: of the strategies where they were asked for, else of the systems."""
+    from pmbench.leaderboard.wording import DASH
+
+    reference = table.references.get(group.title)
+    names = ["strategy"] if table.strategies else ["", "system", "strategy"]
+    rows = []
+    if reference:
+        there = [reference.measures.get(name) for name in group.metrics]
+        label = [group.reference] if table.strategies else ["", group.reference, ""]
+        rows.append([*label, *(one.number if one else DASH for one in there)])
+    for strategy in table.strategies:
+        near = reference.nearest_strategies if reference else {}
+        marks = [strategy.strategy in near.get(name, ()) for name in group.metrics]
+        texts = [strategy.spreads[name].text for name in group.metrics]
+        rows.append([strategy.strategy, *map(_marked, texts, marks)])
+    for row in table.rows if not table.strategies else ():
+        near_rows = reference.nearest if reference else {}
+        marks = [row.number in near_rows.get(name, ()) for name in group.metrics]
+        texts = [row.measures[name].number for name in group.metrics]
+        rows.append([str(row.number), row.model, row.strategy, *map(_marked, texts, marks)])
+    _print_lines([""])
+    _print_title(group.title + (", mean ± standard deviation over models" if table.strategies else ""))
+    _print_blocks(names, [_heading(head) for head in board.columns(group)], rows)
+    if reference:
+        of_strategies, of_rows = reference.nearest_strategies.values(), reference.nearest.values()
+        marked = any(of_strategies) if table.strategies else any(of_rows)
+        _print_lines([f"* nearest to {group.reference}"] * marked + [f"- {note}" for note in reference.notes])
+
+
+def _print_cost(table: Table) -> None:
+    """What answers cost and how long they took, where that is known of any system."""
+    from pmbench.leaderboard.took import cost_columns, cost_notes
+
+    columns = cost_columns(table.rows)
+    if not columns:
+        return
+    rows = [
+        [str(row.number), row.model, row.strategy, *(cells[place] for _, cells in columns)]
+        for place, row in enumerate(table.rows)
+    ]
+    _print_lines([""])
+    _print_title("Cost and time")
+    _print_blocks(["", "system", "strategy"], [title for title, _ in columns], rows)
+    _print_lines(f"- {note}" for note in cost_notes(table.rows))
+
+
+def _heading(head: MetricHead) -> str:
+    return f"{head.heading} {head.arrow}".rstrip()
+
+
+def _marked(text: str, marked: bool) -> str:
+    return f"{text}*" if marked else text
+
+
+def _print_title(text: str) -> None:
+    from pmbench.cli.terminal import output
+
+    output().print(printable(text), style="bold", markup=False)
+
+
+def _print_lines(lines: Iterable[str]) -> None:
+    from pmbench.cli.terminal import output
+
+    console = output()
+    for line in lines:
+        console.print(printable(line), markup=False, soft_wrap=True)
+
+
+def _print_blocks(names: Sequence[str], heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """A table, cut into several where the terminal is too narrow for its columns of numbers."""
+    from pmbench.cli.terminal import output
+
+    first = len(names)
+    labels = [max(len(row[i]) for row in [names, *rows]) for i in range(first)]
+    room = output().width - sum(min(width, _NAME) + 2 for width in labels)
+    widths = _widths(heads, [row[first:] for row in rows])
+    start = 0
+    while start < len(heads):
+        stop = start + 1
+        while stop < len(heads) and sum(widths[start : stop + 1]) + 2 * (stop - start) <= room:
+            stop += 1
+        cut = [[*row[:first], *row[first + start : first + stop]] for row in rows]
+        _print_table(names, heads[start:stop], cut)
+        start = stop
+
+
+def _print_table(names: Sequence[str], heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """A table in which names are cut to fit, and numbers never."""
+    from rich.markup import escape
+    from rich.table import Table as Rich
+
+    from pmbench.cli.terminal import output
+
+    console = output()
+    shown = Rich(box=None, pad_edge=False, header_style="bold")
+    for name in names:
+        shown.add_column(name, overflow="fold")
+    # Headings are cut between words where there is no room for them in one line.
+    ample = console.width > sum(map(len, heads)) + sum(max(map(len, cells)) + 2 for cells in rows)
+    for head, width in zip(heads, _widths(heads, [row[len(names) :] for row in rows]), strict=True):
+        shown.add_column(escape(head), width=max(width, len(head)) if ample else width)
+    for row in rows:
+        shown.add_row(*(escape(printable(cell)) for cell in row))
+    console.print(shown)
+
+
+def _widths(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:
+    """Of each column of numbers the longest word of its heading, or its longest line."""
+    lines = [[line for row in rows for line in row[i].split("\n")] for i in range(len(heads))]
+    return [max(map(len, [*head.split(), *cells])) for head, cells in zip(heads, lines, strict=True)]

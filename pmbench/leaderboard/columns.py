@@ -1,0 +1,182 @@
+"""Columns of a leaderboard by name: which there are, what a cell shows, and the numbers behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from pmbench.core.errors import ConfigError
+from pmbench.core.names import name_shown
+from pmbench.leaderboard.table import Leaderboard, MetricHead, SystemRow
+from pmbench.leaderboard.wording import DASH, judges_text
+
+Value = str | float | int | None
+
+Cell = tuple[str, str]
+"""What a cell shows: a number or words, and the interval below it or nothing."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column beside row, system and strategy.
+
+    Attributes:
+        name: by which it is chosen; title: what stands over it.
+        is_words: whether it is set to the left.
+        cell: of a system's row.
+        values: the numbers or words behind the cell, by name; in full precision.
+    """
+
+    name: str
+    title: str
+    is_words: bool
+    cell: Callable[[SystemRow], Cell]
+    values: Callable[[SystemRow], dict[str, Value]]
+
+
+def _difference(row: SystemRow) -> Cell:
+    return (row.against.number, row.against.interval) if row.against else (DASH, "")
+
+
+def _difference_values(row: SystemRow) -> dict[str, Value]:
+    pair = row.against
+    return {
+        "difference": pair.difference if pair else None,
+        "difference_low": pair.low if pair else None,
+        "difference_high": pair.high if pair else None,
+    }
+
+
+def _p_values(row: SystemRow) -> dict[str, Value]:
+    return {
+        "p": row.against.p if row.against else None,
+        "p_holm": row.against.p_adjusted if row.against else None,
+    }
+
+
+def _scored_values(row: SystemRow) -> dict[str, Value]:
+    return {"scored": row.counts.scored, "samples": row.counts.samples}
+
+
+def _lost_values(row: SystemRow) -> dict[str, Value]:
+    names = ("failed", "missing", "pending", "refused", "truncated", "empty")
+    return {name: getattr(row.counts, name) for name in names}
+
+
+FIXED: dict[str, Column] = {
+    one.name: one
+    for one in (
+        Column("difference", "Difference to the best", False, _difference, _difference_values),
+        Column(
+            "p", "p (Holm)", False, lambda row: (row.against.p_text if row.against else DASH, ""), _p_values
+        ),
+        Column(
+            "scored",
+            "Scored",
+            False,
+            lambda row: (f"{row.counts.scored}/{row.counts.samples}", ""),
+            _scored_values,
+        ),
+        Column("lost", "Lost or odd", True, lambda row: (row.failures, ""), _lost_values),
+        Column(
+            "judges",
+            "Judges",
+            True,
+            lambda row: (judges_text(row.judges) or DASH, ""),
+            lambda row: {"judges": judges_text(row.judges)},
+        ),
+        Column(
+            "cost",
+            "Cost ($ per 1,000 instances)",
+            False,
+            lambda row: (row.took.cost.text, ""),
+            lambda row: {"cost_per_1000": row.took.cost.dollars},
+        ),
+        Column(
+            "judges-cost",
+            "Cost of judges ($ per 1,000 instances)",
+            False,
+            lambda row: (row.took.judges.text, ""),
+            lambda row: {"judges_cost_per_1000": row.took.judges.dollars},
+        ),
+        Column(
+            "seconds",
+            "Seconds per response, median",
+            False,
+            lambda row: (row.took.median_text, ""),
+            lambda row: {"seconds_median": row.took.median},
+        ),
+        Column(
+            "seconds-p95",
+            "Seconds per response, 95th percentile",
+            False,
+            lambda row: (row.took.p95_text, ""),
+            lambda row: {"seconds_p95": row.took.p95},
+        ),
+        Column("run", "Run", True, lambda row: (row.run[:12], ""), lambda row: {"run": row.run}),
+    )
+}
+"""Columns that every task has. A metric of one of these names is chosen as `metric:NAME`."""
+
+
+def parse(text: str, metrics: Sequence[str]) -> list[str]:
+    """The columns that a list names: metrics, and those of `FIXED`.
+
+    Args:
+        text: names with commas between them.
+        metrics: names of the task's metrics.
+
+    Raises:
+        ConfigError: a name is none, or there is no name.
+    """
+    known = [*(f"metric:{name}" if name in FIXED else name for name in metrics), *FIXED]
+    asked = list(dict.fromkeys(name for part in text.split(",") if (name := part.strip())))
+    unknown = [name for name in asked if name not in known]
+    if unknown or not asked:
+        what = f"there is no column called {name_shown(unknown[0])}" if unknown else "no column is named"
+        raise ConfigError(what, where="--columns", remedy=f"There are: {', '.join(known)}")
+    return asked
+
+
+def columns(board: Leaderboard, names: Sequence[str] | None = None) -> list[Column]:
+    """The columns of a board's tables, in the order asked for.
+
+    Args:
+        board: whose metrics have columns.
+        names: as `parse` returns them; None: the primary metric, the tests, all other metrics, counts and costs.
+
+    Raises:
+        ConfigError: a column is of a metric that no system here has.
+    """
+    heads = {f"metric:{head.name}" if head.name in FIXED else head.name: head for head in board.metrics}
+    if names is None:
+        primary, *others = heads
+        names = [
+            primary,
+            "difference",
+            "p",
+            *others,
+            *(name for name in FIXED if name not in ("difference", "p")),
+        ]
+    absent = [name for name in names if name not in heads and name not in FIXED]
+    if absent:
+        raise ConfigError(
+            f"no system here has {absent[0]!r}",
+            where="--columns",
+            remedy=f"There are: {', '.join([*heads, *FIXED])}",
+        )
+    return [FIXED[name] if name in FIXED else _of_metric(heads[name]) for name in names]
+
+
+def _of_metric(head: MetricHead) -> Column:
+    name = head.name
+
+    def cell(row: SystemRow) -> Cell:
+        return row.measures[name].number, row.measures[name].interval
+
+    def values(row: SystemRow) -> dict[str, Value]:
+        measure = row.measures[name]
+        return {name: measure.value, f"{name}_low": measure.low, f"{name}_high": measure.high}
+
+    title = " ".join(filter(None, [head.full_heading, head.arrow]))
+    return Column(name, title, False, cell, values)

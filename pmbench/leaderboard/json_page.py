@@ -1,0 +1,59 @@
+"""A leaderboard as JSON: everything, in full precision, with a version of its form."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+
+import msgspec
+
+from pmbench.leaderboard.collect import LeftOut
+from pmbench.leaderboard.reported import Reported
+from pmbench.leaderboard.table import GroupHead, Leaderboard, MetricHead, Resampling, Table
+
+SCHEMA = 1
+"""Raised when a field goes or comes to mean something else; a new field alone does not raise it."""
+
+
+class Document(msgspec.Struct, frozen=True):
+    """What is written.
+
+    Attributes:
+        schema: version of this form.
+        made_by: the program and its version.
+        task, title, version: of the task.
+        metrics: the columns, the primary one first; groups: those that have a table of their own.
+        statistics: how intervals and tests were made.
+        tables: of systems that may be compared; each with its rows, the tests of all pairs and the words under it.
+        reported: what the task's paper reports; not comparable, never tested against.
+        left_out: what is in no table, with the reason.
+    """
+
+    schema: int
+    made_by: str
+    task: str
+    title: str
+    version: int
+    metrics: list[MetricHead]
+    groups: list[GroupHead]
+    statistics: Resampling
+    tables: list[Table]
+    reported: Reported
+    left_out: list[LeftOut]
+
+
+def render_json(board: Leaderboard, found: Reported) -> str:
+    """The whole board, whatever columns other formats show; numbers that are undefined are null."""
+    document = Document(
+        schema=SCHEMA,
+        made_by=f"pmbench {version('pmbench')}",
+        task=board.task,
+        title=board.title,
+        version=board.version,
+        metrics=board.metrics,
+        groups=board.groups,
+        statistics=board.statistics,
+        tables=board.tables,
+        reported=found,
+        left_out=board.left_out,
+    )
+    return msgspec.json.format(msgspec.json.encode(document), indent=1).decode() + "\n"

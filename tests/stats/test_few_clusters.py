@@ -1,0 +1,98 @@
+"""Below fifty clusters intervals are those of the jackknife: wide enough, and inside what is possible."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import scipy.stats
+from stats_examples import COUNTS_F1, MEAN, Floats, f1_columns, mean_columns
+
+from pmbench.core.metric import Mean, Metric
+from pmbench.stats.bootstrap import at_a_limit, bootstrap_interval
+from pmbench.stats.cluster_robust import jackknife_interval
+from pmbench.stats.few_clusters import FEW_CLUSTERS, few_cluster_intervals
+from pmbench.stats.schemes import METHODS, Rows, comparisons, intervals
+
+SHARE = Mean("y", limits=(0.0, 1.0))
+
+
+def rows(columns: Floats) -> Rows:
+    names = [f"{place:03}" for place in range(len(columns))]
+    return Rows(columns, [True] * len(columns), names, names)
+
+
+def test_the_switch_is_at_the_number_that_the_words_name() -> None:
+    values = np.random.default_rng(0).normal(size=FEW_CLUSTERS)
+    few, many = (
+        intervals([(MEAN, rows(mean_columns(values[:n])))])[0] for n in (FEW_CLUSTERS - 1, FEW_CLUSTERS)
+    )
+    t = scipy.stats.ttest_1samp(values[:-1], 0).confidence_interval()
+    assert (few.low, few.high) == pytest.approx((t.low, t.high))
+    assert (few.resamples, few.clusters) == (0, FEW_CLUSTERS - 1)
+    assert many == bootstrap_interval(MEAN, mean_columns(values), rows(mean_columns(values)).ids)
+    assert f"fewer than {FEW_CLUSTERS} clusters" in METHODS["cluster"][0]
+
+
+def test_the_difference_of_two_systems_has_the_paired_t_interval() -> None:
+    a, b = np.random.default_rng(1).normal(size=(2, 20))
+    found = comparisons(MEAN, [rows(mean_columns(a)), rows(mean_columns(b))], [(0, 1)])[0]
+    t = scipy.stats.ttest_rel(a, b).confidence_interval()
+    assert (found.low, found.high) == pytest.approx((t.low, t.high))
+    assert found.p == pytest.approx(scipy.stats.ttest_rel(a, b).pvalue, abs=0.03)
+
+
+def test_a_share_stays_between_0_and_1() -> None:
+    found = few_cluster_intervals([(SHARE, SHARE.columns({"y": np.array([1.0] * 11 + [0.0])}))], range(12))[0]
+    assert 0 < found.low < 11 / 12 < found.high < 1
+    f1 = few_cluster_intervals([(COUNTS_F1, f1_columns([[9, 0, 1], [8, 0, 0], [7, 1, 0]]))], range(3))[0]
+    assert 0 < f1.low < f1.high < 1
+
+
+@pytest.mark.parametrize("value", [0.0, 1.0])
+def test_all_clusters_at_a_limit(value: float) -> None:
+    found = few_cluster_intervals([(SHARE, SHARE.columns({"y": np.full(9, value)}))], range(9))[0]
+    assert (found.low, found.high) == at_a_limit(value, (0.0, 1.0), 9)
+
+
+@pytest.mark.parametrize("columns", [mean_columns([1.0]), mean_columns([]), mean_columns([math.nan, 1.0])])
+def test_no_bounds_where_nothing_shows_them(columns: Floats) -> None:
+    """One cluster, none, or one alone that has the metric: without it there is no value."""
+    found = few_cluster_intervals([(MEAN, columns)], range(len(columns)))[0]
+    assert math.isnan(found.low)
+    assert math.isnan(found.high)
+
+
+@pytest.mark.parametrize(("metric", "zeros"), [(SHARE, 0.75), (COUNTS_F1, 0.4)])
+def test_coverage_with_twelve_clusters(metric: Metric, zeros: float) -> None:
+    """1,000 datasets of a score that is mostly 0, or of counts: percentiles hold the truth in under 91%."""
+    generator = np.random.default_rng(2)
+
+    def draw(n: int) -> Floats:
+        skill = np.where(generator.random(n) < zeros, 0.0, generator.beta(2, 2, n))
+        if metric is SHARE:
+            return SHARE.columns({"y": skill})
+        wanted = generator.integers(2, 8, n)
+        matched = generator.binomial(wanted, skill)
+        return f1_columns(np.stack([matched, generator.poisson(5 * (1 - skill)), wanted - matched], axis=1))
+
+    truth = float(metric.value(draw(400_000).sum(axis=0)))
+    held, percentile = 0, 0
+    for _ in range(1000):
+        columns = draw(12)
+        found = few_cluster_intervals([(metric, columns)], range(12))[0]
+        held += found.low <= truth <= found.high
+        plain = bootstrap_interval(metric, columns, range(12), resamples=200)
+        percentile += plain.low <= truth <= plain.high
+    assert percentile < 910
+    assert 920 <= held <= 985
+
+
+def test_any_formula_is_left_out_cluster_by_cluster() -> None:
+    columns = f1_columns(np.random.default_rng(3).integers(1, 9, (30, 3)))
+    clusters = [place % 10 for place in range(30)]
+    found = few_cluster_intervals([(COUNTS_F1, columns)], clusters)[0]
+    table = np.stack([columns[place::10].sum(axis=0) for place in range(10)])
+    direct = jackknife_interval(COUNTS_F1, table, limits=(0.0, 1.0))
+    assert (found.low, found.high) == pytest.approx((direct.low, direct.high))
