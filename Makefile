@@ -11,7 +11,7 @@ DEMO ?= runs/demo
 TASK := syppm-editf1
 TEMPLATE := tasks/pmbench_tasks/drafting/demo/template.jsonl
 
-.PHONY: demo demo-checklist test test-vllm lint format types bench validate docs clean
+.PHONY: demo demo-checklist leaderboards test test-vllm lint format types bench validate docs clean
 .DEFAULT_GOAL := help
 
 .PHONY: help
@@ -98,6 +98,10 @@ validate: $(VENV)/.embedded
 	$(BIN)/pmbench fetch all-minilm-l6-v2
 	$(BIN)/python -m pmbench_tasks.drafting.judge_data.measure_content
 	$(BIN)/python -m pmbench_tasks.drafting.judge_data.measure_themes
+
+# The published tables, from the records that lie beside them.
+leaderboards: $(VENV)/.dev
+	$(BIN)/python leaderboards/build.py
 
 docs: $(VENV)/.dev
 	$(BIN)/python docs/generate.py

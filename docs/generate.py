@@ -79,7 +79,7 @@ EXIT_STATUS = """## Exit status
 | status | meaning |
 |---|---|
 | 0 | done: the run is complete, or complete with no more missing than `--max-missing` allows |
-| 1 | incomplete: work is left, or more is missing than allowed; the same command goes on |
+| 1 | incomplete: work is left, or more is missing than allowed; the same command goes on. Of `pmbench leaderboard`: a run or record that belongs into a table is damaged |
 | 2 | an error that you can mend; one line says what, where and what to do |
 | 70 | a fault in pmbench itself; what was answered is kept |
 | 130 | interrupted; the same command goes on |
@@ -93,6 +93,7 @@ EXIT_STATUS = """## Exit status
 | `PMBENCH_CONFIG` | the settings (default: `pmbench.toml` here, else the user's); see [models.md](models.md) |
 | `PMBENCH_STORE_JOURNAL` | journal mode of the completion store, where the choice by file system is wrong |
 | `OPENAI_API_KEY`, `ANTHROPIC_API_KEY`, `GEMINI_API_KEY`… | keys; see [models.md](models.md) |
+| `PMBENCH_SALT` | the salt of `pmbench export --hash-ids` |
 | `PMBENCH_DEBUG` | show the traceback of a fault in pmbench itself |
 | `HF_HUB_OFFLINE` | never ask the Hugging Face hub |
 """
