@@ -4,6 +4,7 @@ Datasets are those of `statistics_shapes.py`: ratios of sums, clusters of unequa
 clusters stay the same. The truth is the value over a million instances. A cell of the first tables is the share of
 datasets whose nominal 95% interval holds the truth, in brackets its median width (1 being the range that holds 95% of
 the values) and, where there are any, the share of datasets for which the method has no bounds, which are left out.
+Below 50 clusters the method with a star is the one that is used, from 50 on the percentile bootstrap.
 Simulation error of a share near 0.95 is 0.003 at 5,000 repetitions.
 Sections: values, differences, tests, many, ranks, judge.
 Run: python benchmarks/statistics_simulations.py [--repetitions 5000] [--only SECTION,SECTION]
@@ -25,12 +26,14 @@ from typing import NamedTuple
 import numpy as np
 from statistics_shapes import SHAPES, Floats, Shape, clusters_of, datasets, truth
 
+from pmbench.core.metric import Metric
 from pmbench.stats.bca import bca_bounds
 from pmbench.stats.bootstrap import Interval, Valued, percentiles, resampled_values
 from pmbench.stats.cluster_robust import jackknife_error, jackknife_interval, ratio_interval
 from pmbench.stats.corrections import benjamini_hochberg, holm, mcnemar_exact
 from pmbench.stats.dyadic import t_quantile
-from pmbench.stats.equivalence import of_difference
+from pmbench.stats.equivalence import equivalence
+from pmbench.stats.few_clusters import few_cluster_intervals
 from pmbench.stats.limits import natural_limits
 from pmbench.stats.linearised import Difference, leave_one_out
 from pmbench.stats.max_t import max_t
@@ -40,7 +43,7 @@ from pmbench.stats.randomisation import paired_tests
 from pmbench.stats.rank_intervals import bootstrap_ranks, ranks_from_differences
 from pmbench.stats.studentised import studentised_intervals
 
-NUMBERS = (20, 40, 100, 300, 1500)
+NUMBERS = (14, 20, 40, 100, 300, 1500)
 RESAMPLES = 999
 BATCH = 250
 GAP = 0.15
@@ -108,10 +111,11 @@ def add_all(bounds: Bounds, parts: Sequence[Part], seed: int, limits: tuple[floa
     )
     if limits is not None and parts[0][1].shape[1] == 2:
         bounds.add("CR2, t", pairs_of([ratio_interval(table) for _, table in parts]))
-    bounds.add("jackknife (CR3), t", pairs_of([jackknife_interval(*part) for part in parts]))
+    of_two = "" if limits is not None else " *"
+    bounds.add(f"jackknife (CR3), t{of_two}", pairs_of([jackknife_interval(*part) for part in parts]))
     if limits is not None:
-        logit = [jackknife_interval(*part, limits=limits) for part in parts]
-        bounds.add("jackknife (CR3), logit, t", pairs_of(logit))
+        columns = [(valued, table) for valued, table in parts if isinstance(valued, Metric)]
+        bounds.add("jackknife (CR3), logit, t *", pairs_of(few_cluster_intervals(columns, range(clusters))))
 
 
 def batches(job: Job, worse: Floats) -> list[Floats]:
@@ -185,20 +189,11 @@ def tests(job: Job) -> Cells:
     apart = truth(shape, worse)
     margin = float(apart[0] - apart[1])
     for sums in batches(job, worse):
-        table = side_by_side(sums)
-        found_at = [
-            of_difference(
-                float(Difference(shape.metric).value(one.sum(axis=0))),
-                jackknife_error(Difference(shape.metric), one),
-                len(one) - 1,
-                margin,
-                higher_is_better=False,
-            )
-            for one in table
-        ]
+        labels = range(sums.shape[1])
+        found_at = [equivalence(shape.metric, one[:, 1], one[:, 0], labels, margin) for one in sums]
         add("equivalence, the difference being the margin", [one.equivalent for one in found_at])
         add("non-inferiority, the difference being the margin", [one.not_inferior for one in found_at])
-        wanted = t_power(margin / float(np.median([one.se for one in found_at])), len(table[0]) - 1)
+        wanted = t_power(margin / float(np.median([one.se for one in found_at])), len(labels) - 1)
         powers = [abs(one.difference) > t * one.se for one in found_at]
         add("a difference that is there: found by t", powers)
         add("a difference that is there: told by `t_power`", [wanted])
@@ -336,10 +331,15 @@ SECTIONS: dict[str, tuple[str, Callable[[Job], Cells], tuple[int, ...]]] = {
 }
 
 
-def jobs_of(section: str, repetitions: int) -> list[Job]:
-    """The jobs of a section; the longest first would be last to end."""
+def jobs_of(section: str, repetitions: int, instances: Sequence[int]) -> list[Job]:
+    """The jobs of a section, of some numbers of instances."""
     shapes = (0,) if section == "judge" else (2, 3) if section in ("many", "ranks") else range(len(SHAPES))
-    return [Job(section, shape, n, repetitions) for shape in shapes for n in SECTIONS[section][2]]
+    return [
+        Job(section, shape, n, repetitions)
+        for shape in shapes
+        for n in SECTIONS[section][2]
+        if n in instances
+    ]
 
 
 def run(job: Job) -> Cells:
@@ -362,6 +362,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--repetitions", type=int, default=5000)
     parser.add_argument("--only", default=",".join(SECTIONS))
+    parser.add_argument("--instances", default=",".join(map(str, NUMBERS)))
     parser.add_argument("--processes", type=int, default=2)
     asked = parser.parse_args()
     began = time.monotonic()
@@ -370,7 +371,7 @@ def main() -> None:
         os.environ[name] = "1"  # read when a process starts: each has its own core
     with ProcessPoolExecutor(asked.processes, multiprocessing.get_context("spawn")) as pool:
         for section in asked.only.split(","):
-            jobs = jobs_of(section, asked.repetitions)
+            jobs = jobs_of(section, asked.repetitions, [int(number) for number in asked.instances.split(",")])
             found = list(pool.map(run, jobs))
             for shape in dict.fromkeys(job.shape for job in jobs):
                 cells: Cells = {}

@@ -262,13 +262,17 @@ def _pair(text: str, option: str) -> tuple[str, str]:
     return name.strip(), value
 
 
+def _instances(number: int) -> str:
+    return f"{number} instance{'' if number == 1 else 's'}"
+
+
 def _print_plan(plan: Plan, notes: Sequence[str], *, dry_run: bool) -> None:
     data, request = plan.dataset, plan.request
     chosen = len(plan.chosen)
     of = "" if chosen == len(data.instances) else f" (the first {chosen})"
     lines = [
         f"task      {plan.task.name} (version {plan.task.version})",
-        f"data      {data.source.location}: {len(data.instances)} instances{of}, {data.sensitivity}",
+        f"data      {data.source.location}: {_instances(len(data.instances))}{of}, {data.sensitivity}",
         f"          fingerprint {data.fingerprint[:12]}",
         f"model     {plan.model.name}"
         + (f": {plan.model.spec}" if str(plan.model.spec) != plan.model.name else ""),

@@ -43,7 +43,7 @@ def compare(
     import msgspec
 
     from pmbench.core.registry import load_task
-    from pmbench.leaderboard.table import Resampling
+    from pmbench.leaderboard.tested import Resampling
     from pmbench.leaderboard.two_runs import compare_runs
     from pmbench.running.plan import runs_folder
 

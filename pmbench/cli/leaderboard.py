@@ -10,6 +10,7 @@ import click
 if TYPE_CHECKING:
     from pmbench.core.task import Task
     from pmbench.leaderboard.table import Leaderboard
+    from pmbench.leaderboard.tested import Correction
 
 _DAMAGED = 1
 """Exit status where a run or record cannot be used that should have been in a table."""
@@ -56,6 +57,14 @@ _DAMAGED = 1
     "--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the bootstrap and the tests."
 )
 @click.option(
+    "--correction",
+    type=click.Choice(["holm", "benjamini-hochberg", "max-t"]),
+    default="holm",
+    show_default=True,
+    help="How p-values are adjusted for all pairs of systems. max-t is stronger where systems fail alike; by"
+    " benjamini-hochberg one in twenty of the differences found may be none.",
+)
+@click.option(
     "-x",
     "--exclude",
     multiple=True,
@@ -80,6 +89,7 @@ def leaderboard(
     aggregate: Literal["strategy"] | None,
     resamples: int,
     seed: int,
+    correction: Correction,
     exclude: tuple[str, ...],
     records: str | None,
     folder: str | None,
@@ -96,7 +106,7 @@ def leaderboard(
     from pmbench.leaderboard.columns import parse
     from pmbench.leaderboard.formats import FORMATS, files
     from pmbench.leaderboard.page import check_output
-    from pmbench.leaderboard.table import Resampling
+    from pmbench.leaderboard.tested import Resampling
     from pmbench.running.plan import runs_folder
 
     task = load_task(name)
@@ -110,7 +120,7 @@ def leaderboard(
         records=Path(records) if records else None,
         include_incomplete=include_incomplete,
         max_missing=max_missing,
-        statistics=Resampling(resamples=resamples, permutations=resamples, seed=seed),
+        statistics=Resampling(resamples=resamples, permutations=resamples, seed=seed, correction=correction),
         aggregate=aggregate,
         exclude=exclude,
     )

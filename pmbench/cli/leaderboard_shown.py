@@ -9,7 +9,8 @@ from pmbench.cli.columns import printable
 
 if TYPE_CHECKING:
     from pmbench.leaderboard.columns import Column
-    from pmbench.leaderboard.table import Comparison, GroupHead, Leaderboard, Measure, MetricHead, Table
+    from pmbench.leaderboard.table import GroupHead, Leaderboard, Measure, MetricHead, Table
+    from pmbench.leaderboard.tested import Comparison
 
 _NARROW = 120
 """Below this width an interval goes below its value."""
@@ -31,8 +32,10 @@ def show(board: Leaderboard, names: Sequence[str] | None = None) -> None:
     from pmbench.leaderboard.columns import columns
     from pmbench.leaderboard.wording import counted, judges_text
 
-    chosen = columns(board, names) if names is not None else None
+    if names is not None:
+        columns(board, names)  # also where there is no table that could have them
     for table in board.tables:
+        chosen = columns(board, names, table.correction) if names is not None else None
         judges = " / ".join(dict.fromkeys(judges_text(row.judges) for row in table.rows))
         told = f"judges: {judges}"
         _print_title(
@@ -51,7 +54,7 @@ def show(board: Leaderboard, names: Sequence[str] | None = None) -> None:
         if chosen is None:
             _print_further(own, table)
         _print_lines([""])
-    if chosen is None and board.tables and (board.others or board.groups):
+    if names is None and board.tables and (board.others or board.groups):
         _print_lines(["-o FILE writes all metrics, each with its interval (-o - shows them here)."])
     _print_lines(left_out(board))
 
@@ -91,6 +94,7 @@ def _print_chosen(chosen: Sequence[Column], table: Table) -> None:
 
 def _print_systems(board: Leaderboard, table: Table) -> None:
     from pmbench.cli.terminal import output
+    from pmbench.leaderboard.columns import p_heading
     from pmbench.leaderboard.wording import DASH
 
     between = "\n" if output().width < _NARROW else " "
@@ -100,13 +104,19 @@ def _print_systems(board: Leaderboard, table: Table) -> None:
 
     primary, *headlines = board.leading
     level = f"[{100 * board.statistics.level:g}% interval]"
-    heads = [f"{primary.full_heading} {level}", "minus the best", "p (Holm)"]
+    heads = [f"{primary.full_heading} {level}", "letters", "rank [places]", "chance of being best"]
+    heads += ["minus the best", p_heading(table.correction)]
     heads += [*(f"{one.full_heading} {level}" for one in headlines), "n", "lost or odd"]
     rows = []
     for row in table.rows:
-        against = row.against
+        against, standing = row.against, row.standing
         cells = [str(row.number), row.model + (f" ({row.settings})" if row.settings else ""), row.strategy]
-        cells += [measured(row.measures[primary.name]), measured(against)]
+        cells += [measured(row.measures[primary.name]), standing.letters or DASH]
+        cells += [
+            f"{standing.rank_text} {standing.places_text}".rstrip(),
+            standing.best_text,
+            measured(against),
+        ]
         cells += [against.p_text if against else DASH]
         cells += [measured(row.measures[one.name]) for one in headlines]
         rows.append([*cells, str(row.counts.scored), row.failures])

@@ -25,8 +25,8 @@ def report(name: str, output: str, no_text: bool, scoring: str | None, folder: s
     """
     import importlib.util
 
+    from pmbench.pages.figures import MISSING
     from pmbench.report.page import page_of
-    from pmbench.report.plots import MISSING
     from pmbench.running.exporting import write_export
     from pmbench.running.plan import runs_folder
     from pmbench.running.reading import read_run

@@ -87,7 +87,7 @@ def _show_record(console: Console, run: StoredRun) -> None:
         + (f", round {record.round}" * bool(record.round)),
         "task": f"{asked.task} (version {asked.task_version})",
         "options": ", ".join(f"{name}={value}" for name, value in run.options.items()),
-        "data": f"{data.location}, {data.instances} instances, {data.sensitivity}",
+        "data": f"{data.location}, {data.instances} instance{'' if data.instances == 1 else 's'}, {data.sensitivity}",
         "fingerprint": asked.fingerprint[:12],
         "model": record.model if record.spec == record.model else f"{record.model}: {record.spec}",
         "identity": ", ".join(f"{name} {value}" for name, value in asked.model.items()),

@@ -15,15 +15,16 @@ from pmbench.core.task import Task
 from pmbench.leaderboard.aggregate import by_strategy
 from pmbench.leaderboard.collect import Entry, LeftOut, collect
 from pmbench.leaderboard.comparable import Group, comparable, data_name, distinguishing
-from pmbench.leaderboard.comparing import KeptColumns, against_first, intervals, number, order
+from pmbench.leaderboard.comparing import KeptColumns, compared, intervals, number, order
 from pmbench.leaderboard.groups import group_heads, metric_heads, references
 from pmbench.leaderboard.notes import notes
 from pmbench.leaderboard.plain_words import foot, plain_words
-from pmbench.leaderboard.table import Comparison, Leaderboard, Measure, Resampling, SystemRow, Table
+from pmbench.leaderboard.table import Leaderboard, Measure, SliceMeasure, SystemRow, Table
+from pmbench.leaderboard.tested import Comparison, Resampling
 from pmbench.leaderboard.took import took
 from pmbench.leaderboard.wording import failures, interval, shown
 from pmbench.running.columns import ScoreColumns
-from pmbench.running.results import MetricResult
+from pmbench.running.results import MetricResult, Results
 from pmbench.stats.bootstrap import Interval
 
 DEFAULT = Resampling()
@@ -180,14 +181,13 @@ def _table(
     names = [f"{one.results.model}\n{one.results.strategy}\n{one.results.run}" for one in group.entries]
     places = order(primary, [one[primary.name].value for one in found], names)
     entries = [group.entries[place] for place in places]
-    comparisons, pairs = against_first(
-        primary,
-        [columns[place] for place in places],
-        statistics,
-    )
+    tested = compared(primary, [columns[place] for place in places], statistics)
     settings = _settings(entries)
     rows = [
-        _row(index + 1, metrics, entries[index], found[place], comparisons[index], settings[index])
+        msgspec.structs.replace(
+            _row(index + 1, metrics, entries[index], found[place], tested.against[index], settings[index]),
+            standing=tested.standings[index],
+        )
         for index, place in enumerate(places)
     ]
     head = entries[0]
@@ -206,9 +206,11 @@ def _table(
         units=0 if primary.scheme == "cluster" else len({unit for one in columns for unit in one.units}),
         rows=rows,
         notes=[],
-        pairs=pairs,
+        pairs=tested.pairs,
+        correction=tested.correction,
+        common=tested.common,
     )
-    told = [*cautions(head.results.judges), *notes(table, metrics)]
+    told = [*cautions(head.results.judges), *notes(table, metrics), *tested.notes]
     words = plain_words(table, primary, alpha=1 - statistics.level)
     return msgspec.structs.replace(table, notes=told, words=words, foot=foot(table, head)), places
 
@@ -242,7 +244,26 @@ def _row(
         judges=results.judges,
         took=took(results),
         made_with=str(entry.record.environment.get("packages", {}).get("pmbench", "")),
+        slices=_slices(metrics[0], results),
     )
+
+
+def _slices(primary: Metric, results: Results) -> dict[str, dict[str, SliceMeasure]]:
+    """The primary metric in each subgroup that the results have."""
+    found: dict[str, dict[str, SliceMeasure]] = {}
+    for name, labels in results.slices.items():
+        for label, one in labels.items():
+            measure = one.metrics.get(primary.name, MetricResult(None))
+            low, high = measure.low, measure.high
+            found.setdefault(name, {})[label] = SliceMeasure(
+                one.instances,
+                measure.value,
+                low,
+                high,
+                shown(primary, measure.value),
+                "" if measure.value is None else interval(primary, low, high),
+            )
+    return found
 
 
 def _measure(metric: Metric, found: Interval, said: MetricResult | None) -> Measure:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pmbench.core.errors import ConfigError
 from pmbench.core.names import name_shown
 from pmbench.leaderboard.table import Leaderboard, MetricHead, SystemRow
+from pmbench.leaderboard.tested import CORRECTIONS, Correction
 from pmbench.leaderboard.wording import DASH, judges_text
 
 Value = str | float | int | None
@@ -47,11 +48,30 @@ def _difference_values(row: SystemRow) -> dict[str, Value]:
     }
 
 
-def _p_values(row: SystemRow) -> dict[str, Value]:
-    return {
-        "p": row.against.p if row.against else None,
-        "p_holm": row.against.p_adjusted if row.against else None,
-    }
+def p_heading(correction: Correction) -> str:
+    """What stands over adjusted p-values: `p (Holm)`."""
+    return f"p ({CORRECTIONS[correction]})"
+
+
+def _p_column(correction: Correction) -> Column:
+    """The column of p-values, those adjusted by this correction under its name."""
+
+    def values(row: SystemRow) -> dict[str, Value]:
+        pair = row.against
+        adjusted = f"p_{correction.replace('-', '_')}"
+        return {"p": pair.p if pair else None, adjusted: pair.p_adjusted if pair else None}
+
+    return Column(
+        "p",
+        p_heading(correction),
+        False,
+        lambda row: (row.against.p_text if row.against else DASH, ""),
+        values,
+    )
+
+
+def _rank_values(row: SystemRow) -> dict[str, Value]:
+    return {"rank": row.standing.rank, "rank_low": row.standing.low, "rank_high": row.standing.high}
 
 
 def _scored_values(row: SystemRow) -> dict[str, Value]:
@@ -67,8 +87,27 @@ FIXED: dict[str, Column] = {
     one.name: one
     for one in (
         Column("difference", "Difference to the best", False, _difference, _difference_values),
+        _p_column("holm"),
         Column(
-            "p", "p (Holm)", False, lambda row: (row.against.p_text if row.against else DASH, ""), _p_values
+            "letters",
+            "Letters",
+            True,
+            lambda row: (row.standing.letters or DASH, ""),
+            lambda row: {"letters": row.standing.letters},
+        ),
+        Column(
+            "rank",
+            "Rank",
+            False,
+            lambda row: (row.standing.rank_text, row.standing.places_text),
+            _rank_values,
+        ),
+        Column(
+            "best",
+            "Chance of being best",
+            False,
+            lambda row: (row.standing.best_text, ""),
+            lambda row: {"chance_of_best": row.standing.best},
         ),
         Column(
             "scored",
@@ -138,11 +177,18 @@ def parse(text: str, metrics: Sequence[str]) -> list[str]:
     return asked
 
 
-def columns(board: Leaderboard, names: Sequence[str] | None = None) -> list[Column]:
+TESTS = ("letters", "rank", "best", "difference", "p")
+"""Those that say what tests of the primary metric came to, in the order in which they stand beside it."""
+
+
+def columns(
+    board: Leaderboard, names: Sequence[str] | None = None, correction: Correction = "holm"
+) -> list[Column]:
     """The columns of a board's tables, in the order asked for.
 
     Args:
         board: whose metrics have columns.
+        correction: of the table that they are of.
         names: as `parse` returns them; None: the primary metric, the tests, all other metrics, counts and costs.
 
     Raises:
@@ -151,13 +197,7 @@ def columns(board: Leaderboard, names: Sequence[str] | None = None) -> list[Colu
     heads = {f"metric:{head.name}" if head.name in FIXED else head.name: head for head in board.metrics}
     if names is None:
         primary, *others = heads
-        names = [
-            primary,
-            "difference",
-            "p",
-            *others,
-            *(name for name in FIXED if name not in ("difference", "p")),
-        ]
+        names = [primary, *TESTS, *others, *(name for name in FIXED if name not in TESTS)]
     absent = [name for name in names if name not in heads and name not in FIXED]
     if absent:
         raise ConfigError(
@@ -165,7 +205,8 @@ def columns(board: Leaderboard, names: Sequence[str] | None = None) -> list[Colu
             where="--columns",
             remedy=f"There are: {', '.join([*heads, *FIXED])}",
         )
-    return [FIXED[name] if name in FIXED else _of_metric(heads[name]) for name in names]
+    fixed = FIXED | {"p": _p_column(correction)}
+    return [fixed[name] if name in fixed else _of_metric(heads[name]) for name in names]
 
 
 def _of_metric(head: MetricHead) -> Column:

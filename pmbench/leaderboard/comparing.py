@@ -1,21 +1,25 @@
-"""The numbers of one table: intervals of every metric of every system, and each system against the best."""
+"""The numbers of one table: intervals of every metric of every system, and all systems against each other."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from pmbench.core.metric import Metric
-from pmbench.leaderboard.table import Comparison, PairTested, Resampling
+from pmbench.leaderboard.standing import chances_by_place, standing_notes, standings
+from pmbench.leaderboard.tested import Comparison, Correction, PairTested, Resampling, Standing
 from pmbench.leaderboard.wording import DASH, bare, interval, p_value
 from pmbench.running.columns import ScoreColumns
 from pmbench.running.records import ScoreRecord
 from pmbench.stats.bootstrap import Interval
-from pmbench.stats.corrections import holm
+from pmbench.stats.corrections import benjamini_hochberg, holm
+from pmbench.stats.many_systems import usable_correction
+from pmbench.stats.max_t import max_t
 from pmbench.stats.randomisation import PairedTest
 from pmbench.stats.schemes import NOTHING, Rows, comparisons
 from pmbench.stats.schemes import intervals as scheme_intervals
@@ -90,37 +94,48 @@ def order(metric: Metric, values: Sequence[float], names: Sequence[str]) -> list
     )
 
 
-def against_first(
-    metric: Metric, systems: Sequence[ScoreColumns], statistics: Resampling
-) -> tuple[list[Comparison | None], list[PairTested]]:
-    """Each system against the first, on the instances where both have the metric; None for the first itself.
+@dataclass(frozen=True)
+class Compared:
+    """The systems of one table, compared by the primary metric.
 
-    p-values are adjusted over all pairs of systems (Holm), not only over those with the first: which system
-    is first was chosen by looking at the same data.
+    Attributes:
+        against: each against the first; None for the first itself.
+        pairs: the tests of all pairs.
+        standings: of each system.
+        correction: by which the p-values were adjusted.
+        common: instances that all systems with a value have scored.
+        notes: what a reader has to know of all this.
+    """
 
-    Returns:
-        The comparisons with the first, and the tests of all pairs.
+    against: list[Comparison | None]
+    pairs: list[PairTested]
+    standings: list[Standing]
+    correction: Correction
+    common: int
+    notes: list[str]
+
+
+def compared(metric: Metric, systems: Sequence[ScoreColumns], statistics: Resampling) -> Compared:
+    """Every two systems on the instances where both have the metric.
+
+    p-values are adjusted over all pairs of systems, not only over those with the first: which system is first was
+    chosen by looking at the same data. Letters and ranks follow from the adjusted p-values (`standing`).
+
+    Args:
+        metric: the primary one, of any scheme.
+        systems: in order of their values, the best first.
+        statistics: how it is done.
     """
     if not systems:
-        return [], []
+        return Compared([], [], [], statistics.correction, 0, [])
     scored = [
         {name for name, there in zip(one.ids, one.present(metric), strict=True) if there} for one in systems
     ]
     tests = _all_pairs(metric, systems, scored, statistics)
-    adjusted = dict(zip(tests, holm([test.p for test in tests.values()]), strict=True))
-    found: list[Comparison | None] = [None]
-    for index in range(1, len(systems)):
-        shared = len(scored[0] & scored[index])
-        found.append(
-            _comparison(
-                metric,
-                tests[index, 0],
-                adjusted[index, 0],
-                shared,
-                len(scored[0]) - shared,
-                len(scored[index]) - shared,
-            )
-        )
+    valued = [place for place, ids in enumerate(scored) if ids]
+    shared = sorted(set.intersection(*(scored[place] for place in valued))) if valued else []
+    rows = [_rows(metric, systems[place], shared) for place in valued] if shared else []
+    adjusted, used, note = _adjusted(metric, tests, valued, rows, _alike(scored, valued), statistics)
     pairs = [
         PairTested(
             earlier + 1,
@@ -132,23 +147,96 @@ def against_first(
         )
         for (later, earlier), test in tests.items()
     ]
-    return found, sorted(pairs, key=lambda pair: (pair.first, pair.second))
+    pairs.sort(key=lambda pair: (pair.first, pair.second))
+    chances = chances_by_place(metric, valued, rows, statistics)
+    values = [one.value(metric) for one in systems]
+    return Compared(
+        against=[None, *_against_first(metric, tests, adjusted, scored)],
+        pairs=pairs,
+        standings=standings(metric, values, pairs, chances, alpha=1 - statistics.level),
+        correction=used,
+        common=len(shared),
+        notes=[
+            *([f"{note}."] if note else []),
+            *standing_notes(metric, values, pairs, used, (len(shared), max(map(len, scored)))),
+        ],
+    )
+
+
+def _alike(scored: Sequence[set[str]], valued: Sequence[int]) -> bool:
+    """Whether all systems that have a value have scored the same instances."""
+    return all(scored[place] == scored[valued[0]] for place in valued)
+
+
+def _adjusted(
+    metric: Metric,
+    tests: Mapping[Pair, PairedTest],
+    valued: Sequence[int],
+    rows: Sequence[Rows],
+    alike: bool,
+    statistics: Resampling,
+) -> tuple[dict[Pair, float], Correction, str]:
+    """p-values adjusted over all pairs, by which correction, and why it is not the one asked for."""
+    used, note = statistics.correction, ""
+    if used == "max-t" and len(valued) > 1:
+        used, note = usable_correction(metric, rows, used) if rows else ("holm", "")
+        if not alike:
+            used = "holm"
+            note = "Holm's method in place of max-T, which needs systems that have scored the same instances"
+    if used != "max-t" or len(valued) < 2:
+        adjust = benjamini_hochberg if used == "benjamini-hochberg" else holm
+        return dict(zip(tests, adjust([test.p for test in tests.values()]), strict=True)), used, note
+    place = {system: index for index, system in enumerate(valued)}
+    pairs = [pair for pair in tests if pair[0] in place and pair[1] in place]
+    found = max_t(
+        metric,
+        [one.columns for one in rows],
+        [(place[later], place[earlier]) for later, earlier in pairs],
+        rows[0].clusters,
+        resamples=statistics.resamples,
+        seed=statistics.seed,
+    )
+    return dict.fromkeys(tests, math.nan) | dict(zip(pairs, found, strict=True)), used, note
+
+
+def _against_first(
+    metric: Metric,
+    tests: Mapping[Pair, PairedTest],
+    adjusted: Mapping[Pair, float],
+    scored: Sequence[set[str]],
+) -> Iterator[Comparison]:
+    for index in range(1, len(scored)):
+        shared = len(scored[0] & scored[index])
+        yield _comparison(
+            metric,
+            tests[index, 0],
+            adjusted[index, 0],
+            shared,
+            len(scored[0]) - shared,
+            len(scored[index]) - shared,
+        )
 
 
 def _all_pairs(
     metric: Metric, systems: Sequence[ScoreColumns], scored: Sequence[set[str]], statistics: Resampling
 ) -> dict[Pair, PairedTest]:
-    """The test of every pair (later, earlier); pairs that share the same instances share one drawing."""
-    alike: dict[tuple[str, ...], list[Pair]] = {}
+    """The test of every pair (later, earlier); pairs that share the same instances share one drawing.
+
+    Only pairs with the first have an interval: no other is shown.
+    """
+    alike: dict[frozenset[str], list[Pair]] = {}
+    same = {frozenset(ids): frozenset(ids) for ids in scored}
+    kept = [same[frozenset(ids)] for ids in scored]
     for later in range(1, len(systems)):
         for earlier in range(later):
-            shared = scored[later] & scored[earlier]
-            alike.setdefault(tuple(sorted(shared)), []).append((later, earlier))
+            one, other = kept[later], kept[earlier]
+            alike.setdefault(one if one is other else one & other, []).append((later, earlier))
     tests: dict[Pair, PairedTest] = {}
-    for ids, pairs in alike.items():
-        if not ids:
+    for shared, pairs in alike.items():
+        if not shared:
             tests.update(dict.fromkeys(pairs, _NO_TEST))
             continue
+        ids = sorted(shared)
         members = sorted({index for pair in pairs for index in pair})
         place = {index: number for number, index in enumerate(members)}
         rows = [_rows(metric, systems[index], ids) for index in members]
@@ -162,6 +250,7 @@ def _all_pairs(
                 resamples=statistics.resamples,
                 level=statistics.level,
                 seed=statistics.seed,
+                bounded=[(place[later], place[earlier]) for later, earlier in some if not earlier],
             )
             tests.update(zip(some, found, strict=True))
     return tests

@@ -33,9 +33,9 @@ def render_csv(board: Leaderboard, found: Reported, names: Sequence[str] | None 
     Raises:
         ConfigError: a column is of a metric that no system here has.
     """
-    chosen = columns(board, names)
+    columns(board, names)  # also where there is no table that could have them
     lines = [
-        _line(board, table, number, row, chosen)
+        _line(board, table, number, row, columns(board, names, table.correction))
         for number, table in enumerate(board.tables, 1)
         for row in table.rows
     ]

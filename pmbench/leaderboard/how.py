@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import cast
 
 from pmbench.core.metric import Scheme
-from pmbench.leaderboard.table import Comparison, Leaderboard
+from pmbench.leaderboard.table import Leaderboard
+from pmbench.leaderboard.tested import CORRECTIONS, Comparison
 from pmbench.leaderboard.wording import listed
 from pmbench.stats.schemes import METHODS
 
@@ -37,10 +38,20 @@ def reading(board: Leaderboard) -> Iterator[str]:
         "- The difference is this system minus the best of its table, on the instances that both have scored."
         " Before adjustment, p is the chance of a difference at least this large, in either direction,"
         f" {_CHANCE[primary]}. The p shown is"
-        " adjusted for all pairs of systems in the table (Holm). A large p means that these data do not show a"
-        " difference, not that there is none. The brackets of the difference are not adjusted, and may exclude"
-        " 0 where p is large."
+        f" adjusted for all pairs of systems in the table ({_corrections(board)}). A large p means that these data do"
+        " not show a difference, not that there is none. The brackets of the difference are not adjusted, and may"
+        " exclude 0 where p is large."
     )
+    if board.metrics[0].higher_is_better is not None:
+        yield (
+            "- Systems that have a letter in common cannot be told apart. The rank is the place by value, in brackets"
+            " the best and the worst place that the tests leave a system: it stands behind those that are better"
+            f" beyond doubt and before those that are worse. The chance of being best is in how many of"
+            f" {board.statistics.resamples:,} data sets, drawn again as for the intervals, a system leads this table:"
+            " best of these systems, not of all that there are."
+        )
+    else:
+        yield "- Systems that have a letter in common cannot be told apart."
     yield (
         "- Scored counts responses with a score, of those asked for. What failed or could not be scored is"
         " left out of the value and counted beside it as failed or missing; it is never taken as zero. Answers"
@@ -73,7 +84,14 @@ def statistics(board: Leaderboard) -> str:
     pairs = [one.against for table in board.tables for one in table.rows if one.against]
     if not pairs:
         return f"{text}."
-    return f"{text}; {_tests(board, pairs)} p-values are adjusted over all pairs of each table (Holm)."
+    adjusted = f"p-values are adjusted over all pairs of each table ({_corrections(board)})."
+    return f"{text}; {_tests(board, pairs)} {adjusted}"
+
+
+def _corrections(board: Leaderboard) -> str:
+    """The corrections of the tables: `Holm`, or `max-T and Holm`."""
+    used = dict.fromkeys(table.correction for table in board.tables if table.pairs)
+    return listed([CORRECTIONS[one] for one in used or [board.statistics.correction]])
 
 
 def _tests(board: Leaderboard, pairs: list[Comparison]) -> str:

@@ -8,7 +8,8 @@ import msgspec
 
 from pmbench.leaderboard.collect import LeftOut
 from pmbench.leaderboard.reported import Reported
-from pmbench.leaderboard.table import GroupHead, Leaderboard, MetricHead, Resampling, Table
+from pmbench.leaderboard.table import GroupHead, Leaderboard, MetricHead, Table
+from pmbench.leaderboard.tested import Resampling
 
 SCHEMA = 1
 """Raised when a field goes or comes to mean something else; a new field alone does not raise it."""

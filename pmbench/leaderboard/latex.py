@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 
-from pmbench.leaderboard.columns import Column, columns
+from pmbench.leaderboard.columns import TESTS, Column, columns
 from pmbench.leaderboard.reported import Reported
 from pmbench.leaderboard.table import Leaderboard, SystemRow, Table
 
@@ -86,12 +86,13 @@ def render_latex(board: Leaderboard, found: Reported, names: Sequence[str] | Non
     """
     if names is None:
         primary, *headlines = [head.name for head in board.leading]
-        names = [primary, "difference", "p", *headlines, "scored", "lost"]
-    chosen = columns(board, names)
+        names = [primary, *TESTS, *headlines, "scored", "lost"]
+    columns(board, names)  # also where there is no table that could have them
     lines = [f"{BEGINNING}; needs \\usepackage{{booktabs}} and \\usepackage[T1]{{fontenc}}"]
     if not board.tables:
         lines.append("% No run can be shown yet.")
     for place, table in enumerate(board.tables, start=1):
+        chosen = columns(board, names, table.correction)
         lines += ["", *_table(board, table, place, chosen, found)]
     return "\n".join(lines) + "\n"
 

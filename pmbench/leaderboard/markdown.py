@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from pmbench.core.digest import SHORT
 from pmbench.core.task import Task
-from pmbench.leaderboard.columns import Column, columns
+from pmbench.leaderboard.columns import columns
 from pmbench.leaderboard.comparable import worded
 from pmbench.leaderboard.escaping import code, escape
 from pmbench.leaderboard.groups import by_presence
@@ -35,7 +35,8 @@ def render_markdown(board: Leaderboard, task: Task | type[Task], names: Sequence
     Raises:
         ConfigError: the task's `reported.toml` cannot be read, or a column is of a metric that no system here has.
     """
-    chosen = columns(board, names) if names is not None else None
+    if names is not None:
+        columns(board, names)  # also where there is no table that could have them
     lines = [
         f"# Leaderboard: {escape(board.title)}",
         "",
@@ -44,7 +45,7 @@ def render_markdown(board: Leaderboard, task: Task | type[Task], names: Sequence
     if not board.tables:
         lines += ["", "No run can be shown yet."]
     for number, table in enumerate(board.tables, start=1):
-        lines += ["", *_table(board, table, number, chosen)]
+        lines += ["", *_table(board, table, number, names)]
     if board.tables:
         lines += ["", "## How to read it", "", *reading(board), "", statistics(board)]
     if board.left_out:
@@ -59,8 +60,9 @@ def _metric(head: MetricHead) -> str:
     return f"{escape(head.title)} ({code(head.formula)})"
 
 
-def _table(board: Leaderboard, table: Table, number: int, chosen: Sequence[Column] | None) -> Iterator[str]:
+def _table(board: Leaderboard, table: Table, number: int, names: Sequence[str] | None) -> Iterator[str]:
     many = len(board.tables) > 1
+    chosen = None if names is None else columns(board, names, table.correction)
     board = board.of(table)
     yield f"## Table {number} of {len(board.tables)}" if many else "## Systems"
     yield ""
@@ -75,7 +77,7 @@ def _table(board: Leaderboard, table: Table, number: int, chosen: Sequence[Colum
     yield _compared(table)
     yield ""
     if chosen is None:
-        yield from main_table(board.leading, table.rows)
+        yield from main_table(board.leading, table)
     else:
         yield from chosen_table(chosen, table.rows)
     if table.words:

@@ -4,17 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from pmbench.leaderboard.columns import Column
+from pmbench.leaderboard.columns import Column, p_heading
 from pmbench.leaderboard.escaping import code, escape, row
-from pmbench.leaderboard.table import (
-    Comparison,
-    GroupHead,
-    Leaderboard,
-    Measure,
-    MetricHead,
-    SystemRow,
-    Table,
-)
+from pmbench.leaderboard.table import GroupHead, Leaderboard, Measure, MetricHead, SystemRow, Table
+from pmbench.leaderboard.tested import Comparison
 from pmbench.leaderboard.took import cost_columns, cost_notes
 from pmbench.leaderboard.wording import DASH, blocks, judges_text
 
@@ -39,20 +32,24 @@ def heading(head: MetricHead, *, full: bool = False) -> str:
     return "&nbsp;".join(filter(None, [escape(head.full_heading if full else head.heading), head.arrow]))
 
 
-def main_table(heads: Sequence[MetricHead], rows: Sequence[SystemRow]) -> Iterator[str]:
-    """The table of the leading metrics: who, how good, how far from the best, and what went wrong."""
+def main_table(heads: Sequence[MetricHead], table: Table) -> Iterator[str]:
+    """The table of the leading metrics: who, how good, how sure that is, and what went wrong."""
+    rows = table.rows
     primary, *headlines = heads
     judges = any(one.judges != rows[0].judges for one in rows)
     titles = ["#", "System", "Strategy", heading(primary, full=True)]
-    titles += ["Difference to the best", "p (Holm)", *(heading(head, full=True) for head in headlines)]
+    titles += ["Letters", "Rank", "Chance of being best", "Difference to the best"]
+    titles += [escape(p_heading(table.correction)), *(heading(head, full=True) for head in headlines)]
     titles += ["Scored", "Lost or odd", *(["Judges"] if judges else [])]
     yield row(titles)
-    words = {"System", "Strategy", "Lost or odd", "Judges"}
+    words = {"System", "Strategy", "Letters", "Lost or odd", "Judges"}
     yield row([LEFT if title in words else RIGHT for title in titles])
     for one in rows:
-        pair = one.against
+        pair, standing = one.against, one.standing
         model = "<br>".join(filter(None, [code(one.model), escape(one.settings)]))
         cells = [str(one.number), model, code(one.strategy), _measured(one.measures[primary.name])]
+        places = "<br>".join(filter(None, [standing.rank_text, interval_cell(standing.places_text)]))
+        cells += [standing.letters or DASH, places, escape(standing.best_text)]
         cells += [_measured(pair), number_cell(pair.p_text)] if pair else [DASH] * 2
         cells += [_measured(one.measures[head.name]) for head in headlines]
         cells += [f"{one.counts.scored}/{one.counts.samples}", escape(one.failures)]

@@ -8,7 +8,8 @@ from importlib.metadata import version
 from pmbench.core.digest import SHORT
 from pmbench.core.metric import Metric
 from pmbench.leaderboard.collect import Entry
-from pmbench.leaderboard.table import PairTested, SystemRow, Table
+from pmbench.leaderboard.table import SystemRow, Table
+from pmbench.leaderboard.tested import PairTested
 from pmbench.leaderboard.wording import counted, judges_text, listed, p_value
 
 MOST_NAMED = 4
@@ -155,15 +156,15 @@ class _Words:
         return pair.p_adjusted if pair else None
 
     def _differ(self, one: int, other: int) -> bool:
-        p = self._p(one, other)
-        return p is not None and p <= self.alpha
+        pair = self.pairs.get((one, other))
+        return pair is not None and pair.differs(self.alpha)
 
     def _ordered(self, one: int, other: int) -> tuple[int, int]:
         """Two systems, first the one that is better on the instances that both have, whatever their own values."""
         first, second = self._pair(one, other)
-        difference = self.pairs[first, second].difference or 0.0
-        lead = difference <= 0 if self.primary.higher_is_better is not False else difference >= 0
-        return (first, second) if lead or self.primary.higher_is_better is None else (second, first)
+        higher = self.primary.higher_is_better
+        turned = higher is not None and self.pairs[first, second].second_ahead(higher)
+        return (second, first) if turned else (first, second)
 
     def _behind(self, one: int, other: int) -> bool:
         """Whether the one is worse than the other beyond chance."""

@@ -5,22 +5,8 @@ from __future__ import annotations
 import msgspec
 
 from pmbench.leaderboard.collect import LeftOut
+from pmbench.leaderboard.tested import Comparison, Correction, PairTested, Resampling, Standing
 from pmbench.running.results import Counts
-
-
-class Resampling(msgspec.Struct, frozen=True):
-    """How intervals and tests are made.
-
-    Attributes:
-        resamples: of the bootstrap; level: of its intervals.
-        permutations: random patterns of a paired test with many clusters.
-        seed: of both.
-    """
-
-    resamples: int = 10_000
-    permutations: int = 10_000
-    level: float = 0.95
-    seed: int = 0
 
 
 class MetricHead(msgspec.Struct, frozen=True):
@@ -156,60 +142,6 @@ class StrategyRow(msgspec.Struct, frozen=True):
     spreads: dict[str, Spread]
 
 
-class Comparison(msgspec.Struct, frozen=True):
-    """A system against the best of its table, on the instances that both have scored.
-
-    Attributes:
-        difference, low, high: this system minus the best, with its paired interval; None where undefined.
-        p: of the paired randomisation test; p_adjusted: after Holm over all pairs of the table.
-        exact: whether all patterns were tried; permutations: how many were.
-        instances, clusters: that both have scored; differing: clusters in which the two differ.
-        only_best, only_this: instances that one of the two has scored and the other has not.
-        number, interval, p_text: difference, its interval and the adjusted p as shown.
-        note: why there is no test, or what is special about it; empty otherwise.
-    """
-
-    difference: float | None
-    low: float | None
-    high: float | None
-    p: float | None
-    p_adjusted: float | None
-    exact: bool
-    permutations: int
-    instances: int
-    clusters: int
-    differing: int
-    only_best: int
-    only_this: int
-    number: str
-    interval: str
-    p_text: str
-    note: str = ""
-
-    @property
-    def text(self) -> str:
-        """Difference and interval as shown: `-0.051 [-0.090, -0.012]`."""
-        return f"{self.number} {self.interval}".rstrip()
-
-
-class PairTested(msgspec.Struct, frozen=True):
-    """Two systems of a table compared by the primary metric, on the instances that both have scored.
-
-    Attributes:
-        first, second: numbers of their rows, the better one first.
-        difference: second minus first; None where undefined.
-        p: of the paired test; p_adjusted: after Holm over all pairs of the table; None where there is no test.
-        instances: that both have scored.
-    """
-
-    first: int
-    second: int
-    difference: float | None
-    p: float | None
-    p_adjusted: float | None
-    instances: int
-
-
 class Sum(msgspec.Struct, frozen=True):
     """A sum of money.
 
@@ -241,6 +173,21 @@ class Took(msgspec.Struct, frozen=True):
     p95_text: str
 
 
+class SliceMeasure(msgspec.Struct, frozen=True):
+    """The primary metric of one system in one subgroup.
+
+    Attributes:
+        instances: in the subgroup; value, low, high, number, interval: as in `Measure`.
+    """
+
+    instances: int
+    value: float | None
+    low: float | None
+    high: float | None
+    number: str
+    interval: str
+
+
 class SystemRow(msgspec.Struct, frozen=True):
     """One system: a model used by a strategy.
 
@@ -256,6 +203,8 @@ class SystemRow(msgspec.Struct, frozen=True):
         judges: by role.
         took: cost and time.
         made_with: the version of pmbench that carried out the run; empty where it is not known.
+        standing: its letters and the places that it may have.
+        slices: by slice and label, the primary metric in that subgroup as the run's results have it.
     """
 
     number: int
@@ -274,6 +223,8 @@ class SystemRow(msgspec.Struct, frozen=True):
     judges: dict[str, str]
     took: Took
     made_with: str = ""
+    standing: Standing = Standing()
+    slices: dict[str, dict[str, SliceMeasure]] = {}
 
 
 class Table(msgspec.Struct, frozen=True):
@@ -294,6 +245,8 @@ class Table(msgspec.Struct, frozen=True):
         pairs: every two systems compared.
         words: what the comparisons come to, in plain words; a sentence or two.
         foot: by what the table was made and of what, in one line.
+        correction: by which p-values of the pairs were adjusted; not always what was asked for, see `notes`.
+        common: instances that all systems with a value have scored, on which the chances of being best are.
     """
 
     differs: list[str]
@@ -315,6 +268,8 @@ class Table(msgspec.Struct, frozen=True):
     pairs: list[PairTested] = []
     words: list[str] = []
     foot: str = ""
+    correction: Correction = "holm"
+    common: int = 0
 
 
 class Leaderboard(msgspec.Struct, frozen=True):

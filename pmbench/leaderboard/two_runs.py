@@ -15,7 +15,7 @@ from pmbench.core.errors import ConfigError, StorageError
 from pmbench.core.metric import Metric
 from pmbench.leaderboard.at_margin import against_margin
 from pmbench.leaderboard.comparable import distinguishing
-from pmbench.leaderboard.table import Resampling
+from pmbench.leaderboard.tested import Resampling
 from pmbench.running.columns import ScoreColumns
 from pmbench.running.folder import read_lines
 from pmbench.running.judging import SCORES

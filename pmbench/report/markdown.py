@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup, escape
 
-from pmbench.report.visible import visible
+from pmbench.pages.visible import visible
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pmbench.core.metric import Metric
 from pmbench.leaderboard.wording import DASH, bare
-from pmbench.report.bars import Bar, bar, scale_of
+from pmbench.pages.bars import Bar, bar, scale_of
 from pmbench.running.results import Counts, MetricResult, Results, SliceResult, UsageTotal
 
 VERY_FEW = 10

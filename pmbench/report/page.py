@@ -6,13 +6,10 @@ request, no script of a text that is shown, no style of its own.
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cache
-from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
@@ -21,9 +18,9 @@ import pmbench
 from pmbench.core.errors import StorageError
 from pmbench.core.view import SIGNS
 from pmbench.leaderboard.wording import counted
+from pmbench.pages import strict
 from pmbench.report import heading, numbers, plots
 from pmbench.report.entries import STATES, Entry, listed
-from pmbench.report.visible import visible
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -56,11 +53,12 @@ def page_of(run: StoredRun, *, texts: bool = True) -> str:
     found = listed(run, task, texts=texts)
     made = found.entries
     chosen = _chosen(made)
-    style, script = _file("report.css"), _file("report.js")
+    style = strict.style(strict.text_of(str(__package__), _FOLDER, "report.css"))
+    script = strict.text_of(str(__package__), _FOLDER, "report.js")
     return _template().render(
         style=Markup(style),  # noqa: S704 - files of this package
         script=Markup(script),  # noqa: S704
-        policy=_policy(style, script),
+        policy=strict.policy(style, script),
         texts=texts,
         run=run,
         task=task,
@@ -140,33 +138,7 @@ def _places(chosen: Mapping[str, Mapping[str, int]]) -> dict[str, dict[str, str]
 
 
 @cache
-def _file(name: str) -> str:
-    return resources.files(__package__).joinpath(_FOLDER, name).read_text(encoding="utf-8")
-
-
-def _policy(style: str, script: str) -> str:
-    return (
-        f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
-        "base-uri 'none'; form-action 'none'"
-    )
-
-
-def _hash(text: str) -> str:
-    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
-
-
-@cache
 def _template() -> Template:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    environment = Environment(
-        loader=PackageLoader(str(__package__), _FOLDER),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        # Every text that the template writes goes through it, whosever it is; what is markup already has.
-        finalize=lambda value: visible(value) if type(value) is str else value,
-    )
+    environment = strict.environment(str(__package__), _FOLDER)
     environment.tests["nan"] = math.isnan
     return environment.get_template("report.html.jinja")

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
-import io
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -14,20 +11,16 @@ import numpy as np
 from markupsafe import Markup
 
 from pmbench.core.metric import Metric
-from pmbench.report.drawing import inline
-from pmbench.report.visible import visible
+from pmbench.pages.drawing import inline
+from pmbench.pages.figures import MISSING, can_draw, figure
+from pmbench.pages.visible import visible
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-MISSING = 'There are no plots: they need matplotlib. Run: pip install "pmbench[plots]"'
-
 _BINS = 20
 _FEW = 12
 """Different values up to which each has a column of its own."""
-
-_STYLE: Any = {"svg.hashsalt": "pmbench", "svg.fonttype": "none", "font.size": 10}
-"""The same numbers make the same picture, and text in it stays text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +48,7 @@ def spread(metric: Metric, values: Sequence[float], whole: float | None) -> Spre
     # Few values far enough apart are named one by one.
     named = 1 < len(centres) <= _FEW and np.diff(centres).min() > np.ptp(centres) / 14
     picture = Markup()
-    if importlib.util.find_spec("matplotlib") is not None and len(values):
+    if can_draw() and len(values):
 
         def draw(axes: Axes) -> None:
             from matplotlib.ticker import MaxNLocator
@@ -79,7 +72,7 @@ def spread(metric: Metric, values: Sequence[float], whole: float | None) -> Spre
                 axes.xaxis.set_major_formatter(lambda number, _: f"{100 * number:g}%")
             axes.spines[["top", "right"]].set_visible(False)
 
-        picture = inline(_svg(draw), "spread")
+        picture = inline(figure(draw, (7.2, 2.6)), "spread")
     return Spread(tuple(zip(labels, counts.tolist(), strict=True)), picture)
 
 
@@ -95,22 +88,3 @@ def _columns(metric: Metric, values: Any) -> tuple[Any, Any, Any, list[str]]:
     counts, edges = np.histogram(values, bins=_BINS, range=limits if within else None)
     labels = [f"{metric.shown(low)} to {metric.shown(high)}" for low, high in pairwise(edges)]
     return (edges[:-1] + edges[1:]) / 2, np.diff(edges) * 0.9, counts, labels
-
-
-def _svg(draw: Any) -> bytes:
-    from matplotlib import rc_context
-    from matplotlib.backends.backend_svg import FigureCanvasSVG
-    from matplotlib.figure import Figure
-
-    with rc_context(_STYLE), warnings.catch_warnings():
-        # A letter that matplotlib's own font lacks is no matter: the text is set in the page's.
-        warnings.simplefilter("ignore", UserWarning)
-        figure = Figure(figsize=(7.2, 2.6), layout="constrained")
-        FigureCanvasSVG(figure)
-        figure.patch.set_alpha(0.0)
-        axes = figure.subplots()
-        axes.patch.set_alpha(0.0)
-        draw(axes)
-        written = io.BytesIO()
-        figure.savefig(written, format="svg", metadata={"Date": None, "Creator": None})
-    return written.getvalue()

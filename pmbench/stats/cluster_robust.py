@@ -10,8 +10,9 @@ is Σ r_c² a_c / (Σ bottom)²:
   cluster, it is there for any formula.
 
 Bounds take Student's t with C − 1 degrees of freedom. In simulations CR3 holds the truth best with few clusters: of a
-difference of two systems in 93 to 97% of datasets of 6 clusters and more, of one value between limits, on the logit
-scale, in 94 to 98% (`benchmarks/statistics_simulations.py`), where percentiles of a bootstrap come to 81 to 92%.
+difference of two systems in 93 to 95% of datasets of 8 clusters and more, of one value between limits, on the logit
+scale, in 94 to 97%; percentiles of a bootstrap hold it in 82 to 94% with fewer than 50
+(`benchmarks/statistics_simulations.py`).
 """
 
 from __future__ import annotations

@@ -115,9 +115,9 @@ def of_difference(
     from scipy.special import stdtr
 
     _check(margin, alpha)
-    if math.isnan(se) or math.isnan(difference) or freedom < 1:
+    if not se > 0 or math.isnan(difference) or freedom < 1:
         nothing = (math.nan, math.nan)
-        note = "no test, for the difference has no standard error"
+        note = UNLIMITED if se == 0 else "no test, for the difference has no standard error"
         return Equivalence(
             difference, se, *nothing, margin, *nothing, False, False, int(freedom) + 1, note=note
         )

@@ -2,13 +2,11 @@
 
 Every pair is compared as `schemes.comparisons` does; p-values are adjusted over all pairs; letters and rank intervals
 follow from the adjusted p-values, so that everything a table says of differences agrees. The chance of being best is
-the share of joint draws that a system leads: of the resamples of clusters, of the drawn lists (widened), or, for
-pairs that share items, of draws from Student's t with the dyadic covariance of the systems' values.
+the share of joint draws that a system leads (`joint_draws`).
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from itertools import combinations
 from typing import Literal
@@ -20,19 +18,18 @@ from pmbench.core.metric import Metric
 from pmbench.stats.bootstrap import RESAMPLES
 from pmbench.stats.clusters import Floats
 from pmbench.stats.corrections import benjamini_hochberg, holm
-from pmbench.stats.joint import Pair, Systems
+from pmbench.stats.joint import Pair
+from pmbench.stats.joint_draws import chances_of_best
 from pmbench.stats.letters import compact_letters, different_pairs
 from pmbench.stats.max_t import max_t
 from pmbench.stats.randomisation import PairedTest
-from pmbench.stats.rank_intervals import Rank, RankTally, ranks_from_differences
-from pmbench.stats.schemes import Rows, comparisons, drawn_lists, pair_values
+from pmbench.stats.rank_intervals import Rank, ranks_from_differences
+from pmbench.stats.schemes import Rows, comparisons
 
 Correction = Literal["holm", "benjamini-hochberg", "max-t"]
 
 FEWEST_FOR_MAX_T = 25
 """With fewer clusters max-T rejects far less than it may (`max_t`): Holm's method stands in."""
-
-_STREAM = 4
 
 _ADJUST: dict[str, Callable[[Sequence[float]], list[float]]] = {
     "holm": holm,
@@ -97,7 +94,7 @@ def compare_all(
         seed=seed,
         level=level,
     )
-    used, note = _usable(metric, systems, correction)
+    used, note = usable_correction(metric, systems, correction)
     if used == "max-t":
         columns = [rows.columns for rows in systems]
         adjusted = max_t(metric, columns, pairs, systems[0].clusters, resamples=resamples, seed=seed)
@@ -111,15 +108,15 @@ def compare_all(
         if values[a] != values[b]
     ]
     ranks = ranks_from_differences(values.tolist(), different, higher)
-    best = _best(metric, systems, values, (resamples, seed), higher)
+    chances, undefined = chances_of_best(metric, systems, resamples=resamples, seed=seed)
     ranks = [
         msgspec.structs.replace(rank, best=share, undefined=undefined)
-        for rank, (share, undefined) in zip(ranks, best, strict=True)
+        for rank, share in zip(ranks, chances, strict=True)
     ]
     return ManySystems(pairs, tests, adjusted, used, _letters(values, different, higher), ranks, note)
 
 
-def _usable(metric: Metric, systems: Sequence[Rows], asked: Correction) -> tuple[Correction, str]:
+def usable_correction(metric: Metric, systems: Sequence[Rows], asked: Correction) -> tuple[Correction, str]:
     """The correction to use, and why it is not the one asked for."""
     if asked != "max-t":
         return asked, ""
@@ -137,53 +134,3 @@ def _letters(values: Floats, different: Sequence[Pair], higher: bool) -> list[st
     place = {system: number for number, system in enumerate(order)}
     letters = compact_letters(len(values), [(place[a], place[b]) for a, b in different])
     return [letters[place[system]] for system in range(len(values))]
-
-
-def _best(
-    metric: Metric, systems: Sequence[Rows], values: Floats, how: tuple[int, int], higher: bool
-) -> list[tuple[float, int]]:
-    """The share of joint draws that each system leads, and how many draws have no leader."""
-    resamples, seed = how
-    tally = RankTally(len(systems), higher)
-    if metric.scheme == "cluster":
-        found = Systems(metric, [rows.columns for rows in systems], systems[0].clusters)
-        for weights in found.draws(resamples, seed):
-            tally.add(found.drawn_values(weights)[:, found.place])
-    elif metric.scheme == "ranking":
-        drawn = drawn_lists(metric, systems, resamples, seed)
-        if drawn is not None:
-            tally.add(drawn)
-    else:
-        tally.add(_dyadic_draws(metric, systems, values, resamples, seed))
-    return [(rank.best, rank.undefined) for rank in tally.ranks(values, 0.95)]
-
-
-def _dyadic_draws(
-    metric: Metric, systems: Sequence[Rows], values: Floats, resamples: int, seed: int
-) -> Floats:
-    """Values of the systems, shape (resamples, S), drawn around what they are; none where no variance is known.
-
-    From the variances V of the differences the covariance, but for what all systems share, is −JVJ/2 with J taking
-    away the mean (as in multidimensional scaling); what is negative in it is left out.
-    """
-    from pmbench.stats.dyadic import FEWEST_MESSAGES, dyadic_differences
-
-    made = pair_values(metric, systems)
-    pairs = list(combinations(range(len(systems)), 2))
-    if made is None or not pairs:
-        return np.zeros((0, len(systems)))
-    first, second, table, wide = made
-    differences = dyadic_differences(first, second, table, pairs)
-    messages = differences[0].messages
-    if messages < FEWEST_MESSAGES or any(math.isnan(one.se) for one in differences):
-        return np.zeros((0, len(systems)))
-    squares = np.zeros((len(systems), len(systems)))
-    for (a, b), one in zip(pairs, differences, strict=True):
-        squares[a, b] = squares[b, a] = (wide * one.se) ** 2
-    centring = np.eye(len(systems)) - 1 / len(systems)
-    sizes, axes = np.linalg.eigh(-centring @ squares @ centring / 2)
-    root = axes * np.sqrt(np.maximum(sizes, 0.0))
-    generator = np.random.Generator(np.random.PCG64([seed, _STREAM]))
-    normal = generator.standard_normal((resamples, len(systems))) @ root.T
-    stretch = np.sqrt((messages - 1) / generator.chisquare(messages - 1, resamples))
-    return np.asarray(values + normal * stretch[:, None])

@@ -8,7 +8,7 @@ holds its level with few clusters.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 
 import msgspec
 import numpy as np
@@ -112,12 +112,14 @@ def paired_tests(
     resamples: int = RESAMPLES,
     level: float = 0.95,
     block: int | None = None,
+    bounded: Collection[tuple[int, int]] | None = None,
 ) -> list[PairedTest]:
     """Several paired tests over the same instances from one drawing; each is what `paired_test` gives for it.
 
     Args:
         systems: columns (n, k) of each system.
         pairs: which two of them to compare.
+        bounded: the pairs whose interval is wanted, the others have none (NaN); None: all. Tests are the same.
         metric, clusters, permutations, seed, resamples, level, block: as in `paired_test`.
     """
     require_cluster_scheme(metric)
@@ -126,16 +128,26 @@ def paired_tests(
         raise ValueError("systems with different columns")
     count = len(set(clusters))
     few = count < FEW_CLUSTERS
-    drawn = resampled_values(
-        [(metric, table) for table in sums], resamples=0 if few else resamples, seed=seed, block=block
+    wanted = set(pairs if bounded is None else bounded)
+    resampled = sorted({system for pair in wanted for system in pair} if not few else ())
+    drawn = dict(
+        zip(
+            resampled,
+            resampled_values(
+                [(metric, sums[system]) for system in resampled], resamples=resamples, seed=seed, block=block
+            ),
+            strict=True,
+        )
     )
     swaps = _swapped(metric, [(sums[a], sums[b]) for a, b in pairs], permutations, seed, block)
     found = []
     for (a, b), (difference, p, exact, tried, undefined, differing) in zip(pairs, swaps, strict=True):
-        low, high, _ = percentiles(drawn[a] - drawn[b], count, level)
-        if few:
+        low = high = float("nan")
+        if (a, b) in wanted and few:
             joined = jackknife_interval(Difference(metric), np.concatenate([sums[a], sums[b]], axis=1), level)
             low, high = joined.low, joined.high
+        elif (a, b) in wanted:
+            low, high, _ = percentiles(drawn[a] - drawn[b], count, level)
         found.append(PairedTest(difference, p, exact, tried, count, low, high, undefined, differing))
     return found
 

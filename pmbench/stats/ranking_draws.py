@@ -33,14 +33,16 @@ class Ranking(msgspec.Struct, frozen=True):
     """One list of items.
 
     Attributes:
-        name: tells it from other lists; it seeds the list's draws, together with the seed given.
+        name: tells it from other lists.
         units: ids of its items, in the order that the statistic's places count from.
         strata: the stratum of each item, where the list was put together so many from each; empty: it was not.
+        draw: what seeds the list's draws, together with the seed given; empty: its name.
     """
 
     name: str
     units: Sequence[Hashable]
     strata: Sequence[Hashable] = ()
+    draw: str = ""
 
 
 def within_strata(strata: Sequence[Hashable], resamples: int, seed: int | Sequence[int]) -> Draws:
@@ -80,11 +82,29 @@ def widening(sizes: Sequence[int]) -> float:
 
 
 def ranking_draws(ranking: Ranking, resamples: int, seed: int) -> Draws:
-    """Draws of a list, shape (B, n), that depend on its name, ids and strata, not on the order of its items."""
+    """Draws of a list, shape (B, n), that depend on its name or `draw`, ids and strata, not on the order of items."""
     order = np.argsort(numbered(ranking.units))
     strata = [ranking.strata[place] for place in order] if ranking.strata else [0] * len(order)
-    digest = np.frombuffer(hashlib.sha256(ranking.name.encode()).digest(), dtype="<u4").tolist()
+    digest = np.frombuffer(
+        hashlib.sha256((ranking.draw or ranking.name).encode()).digest(), dtype="<u4"
+    ).tolist()
     return order[within_strata(strata, resamples, [seed, _STREAM, *digest])]
+
+
+def seeded_by_content(rankings: Sequence[Ranking]) -> list[Ranking]:
+    """The lists, their draws seeded by what names have no part in: the same for names that were replaced by hashes.
+
+    That is the strata in the order of the items' names, which hashing keeps, and how many lists with the same ones
+    come before in the order of the lists' names. Systems that put the same lists in order so get the same draws.
+    """
+    before: Counter[str] = Counter()
+    draws: dict[str, str] = {}
+    for ranking in sorted(rankings, key=lambda one: one.name):
+        order = np.argsort(numbered(ranking.units)).tolist()
+        content = repr([str(ranking.strata[place]) for place in order] if ranking.strata else len(order))
+        draws[ranking.name] = f"{content} {before[content]}"
+        before[content] += 1
+    return [msgspec.structs.replace(ranking, draw=draws[ranking.name]) for ranking in rankings]
 
 
 def without_one(ranking: Ranking) -> Draws:

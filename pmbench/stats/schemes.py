@@ -7,7 +7,7 @@ items: `dyadic`. Lists that were put in order: `rankings`. Who reports results a
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -98,6 +98,7 @@ def comparisons(
     resamples: int = RESAMPLES,
     seed: int = 0,
     level: float = 0.95,
+    bounded: Collection[tuple[int, int]] | None = None,
 ) -> list[PairedTest]:
     """Compare systems on the same instances.
 
@@ -106,6 +107,7 @@ def comparisons(
         systems: the rows of each, the same instances in the same order, all of which have the metric.
         pairs: which two of them to compare.
         permutations, resamples, seed, level: as in `paired_tests`.
+        bounded: pairs whose interval is wanted, by cluster the others go without; None: all.
     """
     if metric.scheme != "cluster":
         try:
@@ -123,6 +125,7 @@ def comparisons(
         resamples=resamples,
         seed=seed,
         level=level,
+        bounded=bounded,
     )
 
 
@@ -278,7 +281,8 @@ def _lists_compared(
 
 def _spread(metric: Metric, rows: Rows, resamples: int, seed: int) -> Any:
     """What a system's lists give when their items are drawn again."""
-    from pmbench.stats.rankings import Ranking, ranking_spread
+    from pmbench.stats.ranking_draws import Ranking, seeded_by_content
+    from pmbench.stats.rankings import ranking_spread
 
     if not isinstance(metric, RankingMetric):
         raise _Lacking("no interval, for the metric has the scheme `ranking` and is no RankingMetric")
@@ -292,10 +296,12 @@ def _spread(metric: Metric, rows: Rows, resamples: int, seed: int) -> Any:
         len(set(rows.units[place])) != len(rows.units[place]) or not rows.arrays[place] for place in there
     ):
         raise _Lacking("no interval, for a score does not name the units of its list")
-    rankings = [
-        Ranking(rows.ids[place], tuple(rows.units[place]), tuple(metric.strata(rows.arrays[place][0])))
-        for place in there
-    ]
+    rankings = seeded_by_content(
+        [
+            Ranking(rows.ids[place], tuple(rows.units[place]), tuple(metric.strata(rows.arrays[place][0])))
+            for place in there
+        ]
+    )
     statistics = [_statistic(metric, rows.arrays[place]) for place in there]
     return ranking_spread(statistics, _values(rows).tolist(), rankings, resamples=resamples, seed=seed)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,8 @@ def read_bytes(path: Path, *, shown: str = "", most: int | None = None) -> bytes
         DataError: there is none, or it cannot be read.
     """
     where = shown or str(path)
+    if not os.path.lexists(path):
+        raise DataError("there is no such file", where=where, remedy="Check the path")
     if not path.is_file():  # a pipe or a device could hang
         raise DataError("is no regular file", where=where, remedy="Check the path")
     try:

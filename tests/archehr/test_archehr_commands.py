@@ -138,7 +138,7 @@ def test_tau_of_the_two_kinds_of_relevance(told, tmp_path: Path, part: bool, sec
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("agreement", "none.json", "k.json"), "none.json: is no regular file"),
+        (("agreement", "none.json", "k.json"), "none.json: there is no such file"),
         (("agreement", "bad.json", "k.json"), "entry 1, case '1', sentence '1': its relevance is no known label"),
         (("agreement", "broken.json", "k.json"), "no valid JSON"),
         (("agreement", "empty.json", "k.json"), "empty.json: holds no labels"),

@@ -8,7 +8,7 @@ from made_runs import Made, Toy, write
 
 from pmbench.leaderboard.board import leaderboard
 from pmbench.leaderboard.markdown import render_markdown
-from pmbench.leaderboard.table import Resampling
+from pmbench.leaderboard.tested import Resampling
 from pmbench.running.reading import read_run
 from pmbench.running.record_files import write_record
 from pmbench.running.record_making import make_record

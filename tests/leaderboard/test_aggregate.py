@@ -10,7 +10,8 @@ from made_runs import Made, Page, Themed, themed, write
 
 from pmbench.leaderboard.board import leaderboard
 from pmbench.leaderboard.markdown import render_markdown
-from pmbench.leaderboard.table import Leaderboard, Resampling, StrategyRow, Table
+from pmbench.leaderboard.table import Leaderboard, StrategyRow, Table
+from pmbench.leaderboard.tested import Resampling
 
 FAST = Resampling(resamples=300, permutations=300)
 MODELS = ("one", "two", "three")

@@ -13,7 +13,7 @@ from recorded_runs import FAST, both, page, record
 from pmbench.cli.main import run
 from pmbench.leaderboard import comparing
 from pmbench.leaderboard.board import leaderboard
-from pmbench.leaderboard.table import Resampling
+from pmbench.leaderboard.tested import Resampling
 from pmbench_tasks.drafting.task import SyPPM
 
 QUICK = Resampling(resamples=100, permutations=100)

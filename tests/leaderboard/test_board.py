@@ -12,7 +12,8 @@ from made_runs import Made, Toy, scores, write
 from pmbench.core.errors import StorageError
 from pmbench.core.metric import Mean, Metric
 from pmbench.leaderboard.board import leaderboard
-from pmbench.leaderboard.table import Leaderboard, Resampling, Table
+from pmbench.leaderboard.table import Leaderboard, Table
+from pmbench.leaderboard.tested import Resampling
 from pmbench.running.folder import read_json, write_json
 from pmbench.running.results import MetricResult, Results
 from pmbench.stats.corrections import holm

@@ -10,7 +10,8 @@ from made_runs import Made, Page, Toy, write
 
 from pmbench.leaderboard.board import leaderboard
 from pmbench.leaderboard.markdown import render_markdown
-from pmbench.leaderboard.table import Leaderboard, Resampling
+from pmbench.leaderboard.table import Leaderboard
+from pmbench.leaderboard.tested import Resampling
 from pmbench.running.folder import write_json
 from pmbench.running.results import Results, UsageTotal
 

@@ -22,7 +22,8 @@ from pmbench.leaderboard.json_page import SCHEMA, render_json
 from pmbench.leaderboard.latex import number, render_latex, tex
 from pmbench.leaderboard.markdown import render_markdown
 from pmbench.leaderboard.reported import Reported, ReportedRow
-from pmbench.leaderboard.table import Leaderboard, Resampling
+from pmbench.leaderboard.table import Leaderboard
+from pmbench.leaderboard.tested import Resampling
 
 FAST = Resampling(resamples=300, permutations=300)
 HOSTILE = r"\input{/etc/passwd} 100% of $x_1^2$ & #1 ~{}"
@@ -78,8 +79,8 @@ def test_a_column_that_is_none_lists_those_that_there_are() -> None:
     with pytest.raises(ConfigError) as caught:
         parse("f1,nonsense", ["f1", "words"])
     assert str(caught.value) == (
-        "--columns: there is no column called 'nonsense'. There are: f1, words, difference, p, scored, lost, judges,"
-        " cost, judges-cost, seconds, seconds-p95, run"
+        "--columns: there is no column called 'nonsense'. There are: f1, words, difference, p, letters, rank,"
+        " best, scored, lost, judges, cost, judges-cost, seconds, seconds-p95, run"
     )
     with pytest.raises(ConfigError, match="no column is named"):
         parse(" , ", ["f1"])
@@ -164,7 +165,7 @@ def test_a_hostile_name_is_only_text_in_latex(tmp_path: Path) -> None:
     )
     assert r"\input" not in text
     body = [line for line in text.splitlines() if line.endswith(r" \\") and "multicolumn" not in line]
-    assert {len(re.findall(r"(?<!\\)&", line)) for line in body} == {7}
+    assert {len(re.findall(r"(?<!\\)&", line)) for line in body} == {10}
     assert text.count(r"\toprule") == text.count(r"\bottomrule") == text.count(r"\end{tabular}") == 1
 
 

@@ -14,7 +14,8 @@ from pmbench.core.metric import Mean, Metric, MetricGroup
 from pmbench.core.registry import PluginError
 from pmbench.leaderboard.board import leaderboard
 from pmbench.leaderboard.groups import group_heads, metric_heads, nearest
-from pmbench.leaderboard.table import Leaderboard, Reference, Resampling, Table
+from pmbench.leaderboard.table import Leaderboard, Reference, Table
+from pmbench.leaderboard.tested import Resampling
 from pmbench.running.folder import read_json
 from pmbench.running.results import Results
 

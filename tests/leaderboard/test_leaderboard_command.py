@@ -68,11 +68,15 @@ def section(text: str, title: str) -> list[str]:
 
 
 def test_systems_have_the_headline_metric_beside_the_primary_one(shown: Callable[..., str]) -> None:
-    text = shown()
+    text = shown(width=260)
     lines = section(text, "Reply drafting on SyPPM (edit-F1): messages.jsonl, 24 of 24 instances")
     assert "judges content=embedded, theme=embedded" in text
     head = next(line for line in lines if "system" in line)
-    assert head.index("Content edit-F1") < head.index("Theme edit-F1 (micro) [95% interval]")
+    assert (
+        head.index("Content edit-F1")
+        < head.index("letters")
+        < head.index("Theme edit-F1 (micro) [95% interval]")
+    )
     assert sum("0.667 [0.667, 0.667]" in line for line in lines) == 4
 
 

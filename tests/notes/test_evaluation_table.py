@@ -142,13 +142,12 @@ def test_what_is_missing_or_redundant_is_remarked() -> None:
     )
     assert remarks(compare([given], resamples=50)) == [
         (
-            "ours: 1 answers of the coverage matrix are missing; feedback items with one are left out of coverage, "
-            "diversity, distances and prediction (2 remain)."
+            "ours: answers of the coverage matrix that are missing: 1; feedback items with one are left out of "
+            "coverage, diversity, distances and what is said of stars (2 remain)."
         ),
         (
-            "ours: 3 questions cover fewer than two feedback items and have no intra-cluster distance; 1 "
-            "cover none and "
-            "have no centroid."
+            "ours: questions that cover fewer than two feedback items and have no intra-cluster distance: 3; "
+            "that cover none and have no centroid: 1."
         ),
         (
             "ours: delete_section: 2 notes without a question answered before and after, 0 without a reference note, "

@@ -135,7 +135,21 @@ def test_another_encoding_is_named_with_its_line(tmp_path: Path) -> None:
 def test_a_folder_and_a_missing_file_are_refused(tmp_path: Path) -> None:
     (tmp_path / "a.json").mkdir()
     assert "is no regular file" in refused(tmp_path / "a.json")
-    assert "is no regular file" in refused(tmp_path / "b.yaml")
+    assert "b.yaml: there is no such file" in refused(tmp_path / "b.yaml")
+
+
+def test_a_file_that_is_far_too_large_is_said_to_be_that(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("- Is it so?\n" * 100_000)
+    assert "larger than 1 MB, which no checklist is" in refused(tmp_path / "a.md")
+
+
+@pytest.mark.parametrize("ending", ["txt", "md", "json", "yaml", "csv"])
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-32"])
+def test_a_file_in_utf_16_is_not_taken_for_windows(tmp_path: Path, ending: str, encoding: str) -> None:
+    path = tmp_path / f"a.{ending}"
+    path.write_bytes("- Is it so?\n- Is the café named?\n".encode(encoding))
+    told = refused(path)
+    assert "WINDOWS" not in told and "UTF-" in told
 
 
 def test_a_prompt_id_is_for_healthbench_alone(tmp_path: Path) -> None:

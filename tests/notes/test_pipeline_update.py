@@ -119,7 +119,7 @@ def test_what_cannot_grow_is_refused_before_anything_is_asked(
         ("rubric.json", "next.json", "its scale is points"),
         ("mine.json", "mine.json", "this is the checklist itself"),
         ("mine.json", "next.txt", "is to hold JSON"),
-        ("none.json", "next.json", "is no regular file"),
+        ("none.json", "next.json", "there is no such file"),
     ):
         done = pmbench(tmp_path, "update", path, "--feedback", "new.csv", *told, "--out", out)
         assert done.returncode == 2 and why in done.stderr and len(done.stderr.splitlines()) == 1, done.stderr

@@ -9,7 +9,7 @@ import pytest
 from conftest import LABEL
 from hostile_texts import HOSTILE
 
-from pmbench.report.visible import visible
+from pmbench.pages.visible import visible
 
 ENTRY = "details.i"
 

@@ -12,11 +12,11 @@ from markdown_it import MarkdownIt
 
 from pmbench.core.metric import Mean
 from pmbench.core.view import ViewBlock, ViewLine
-from pmbench.report.bars import bar, scale_of
+from pmbench.pages.bars import bar, scale_of
+from pmbench.pages.visible import visible
 from pmbench.report.blocks import NotShown, shown
 from pmbench.report.markdown import html_of
 from pmbench.report.plots import spread
-from pmbench.report.visible import visible
 from pmbench.running.results import MetricResult
 
 SHARE = Mean("right", title="Right", limits=(0, 1), unit="%", digits=0)

@@ -100,6 +100,13 @@ def test_a_margin_that_is_none_is_refused(margin: float) -> None:
         equivalence(MEAN, mean_columns([1.0, 2.0]), mean_columns([1.0, 1.0]), range(2), margin)
 
 
+def test_a_standard_error_of_0_supports_no_test() -> None:
+    found = of_difference(0.0, 0.0, 9, 0.1)
+    assert math.isnan(found.p_equivalent)
+    assert "not known" in found.note
+    assert not found.equivalent
+
+
 def test_one_cluster_has_no_test_of_equivalence() -> None:
     found = equivalence(MEAN, mean_columns([1.0, 2.0]), mean_columns([1.0, 1.0]), ["x", "x"], 0.1)
     assert math.isnan(found.p_equivalent)

@@ -56,6 +56,13 @@ def test_all_clusters_at_a_limit(value: float) -> None:
     assert (found.low, found.high) == at_a_limit(value, (0.0, 1.0), 9)
 
 
+def test_no_match_in_any_cluster_is_no_proof_that_there_is_never_one() -> None:
+    nothing = f1_columns([[0, 3, 2]] * 8)
+    found = few_cluster_intervals([(COUNTS_F1, nothing)], range(8))[0]
+    assert (found.value, found.low) == (0, 0)
+    assert found.high == pytest.approx(1 - 0.025 ** (1 / 8))
+
+
 @pytest.mark.parametrize("columns", [mean_columns([1.0]), mean_columns([]), mean_columns([math.nan, 1.0])])
 def test_no_bounds_where_nothing_shows_them(columns: Floats) -> None:
     """One cluster, none, or one alone that has the metric: without it there is no value."""

@@ -7,7 +7,10 @@ import os
 from itertools import combinations
 from pathlib import Path
 
+import networkx as nx
+import numpy as np
 import pytest
+import scipy.optimize
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -63,6 +66,35 @@ def test_as_few_letters_as_trying_every_choice(n: int, data: st.DataObject) -> N
     letters = compact_letters(n, different)
     check_sharing(letters, different)
     assert len(set("".join(letters))) == fewest_by_trying(n, different)
+
+
+def fewest_by_integer_programming(n: int, different: list[tuple[int, int]]) -> int:
+    """The smallest cover by the largest sets, found by networkx, with scipy's solver of whole numbers."""
+    graph = nx.complement(nx.Graph(different))
+    graph.add_nodes_from(range(n))
+    graph.add_edges_from((a, b) for a, b in combinations(range(n), 2) if (a, b) not in set(different))
+    sets = [set(one) for one in nx.find_cliques(graph)]
+    held = [[set(edge) <= one for one in sets] for edge in graph.edges]
+    held += [[node in one for one in sets] for node in range(n)]
+    found = scipy.optimize.milp(
+        np.ones(len(sets)),
+        constraints=scipy.optimize.LinearConstraint(np.array(held, dtype=float), lb=1),
+        integrality=np.ones(len(sets)),
+        bounds=scipy.optimize.Bounds(0, 1),
+    )
+    return round(found.fun)
+
+
+@pytest.mark.parametrize("share", [0.2, 0.35, 0.5])
+@pytest.mark.parametrize("n", [9, 12, 15])
+def test_as_few_letters_as_integer_programming(n: int, share: float) -> None:
+    """Differences in no order at all, where taking the largest sets first takes too many."""
+    generator = np.random.default_rng(n)
+    for _ in range(8):
+        different = [pair for pair in combinations(range(n), 2) if generator.random() < share]
+        letters = compact_letters(n, different)
+        check_sharing(letters, different)
+        assert len(set("".join(letters))) == fewest_by_integer_programming(n, different)
 
 
 def test_insert_and_absorb_may_leave_a_letter_too_many() -> None:

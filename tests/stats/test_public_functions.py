@@ -119,6 +119,16 @@ def test_what_cannot_be_compared_is_refused() -> None:
         randomisation_test(good, good, range(5), mean, resamples=0)
 
 
+def test_what_is_no_table_of_numbers_is_refused() -> None:
+    good = with_count(np.arange(5.0))
+    with pytest.raises(ValueError, match="stats_a: not a table of numbers"):
+        randomisation_test([["a", "b"]], good, range(5), mean)
+    with pytest.raises(ValueError, match=r"stats_b: an array of shape \(5, 2, 1\)"):
+        randomisation_test(good, good[..., None], range(5), mean)
+    alone = np.arange(5.0)  # one statistic: a sum that is compared as it is
+    assert randomisation_test(alone, alone + 1, range(5), lambda sums: sums[..., 0]) == (-5, 2 / 32)
+
+
 def test_equal_systems_have_p_1() -> None:
     table = with_count(np.arange(40.0))
     assert randomisation_test(table, table, range(40), mean, resamples=200) == (0, 1)

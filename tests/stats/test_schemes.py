@@ -14,6 +14,7 @@ from pmbench import Mean, PairMean, RankingMetric
 from pmbench.stats.bootstrap import bootstrap_interval
 from pmbench.stats.dyadic import dyadic_differences, dyadic_intervals
 from pmbench.stats.randomisation import paired_test
+from pmbench.stats.ranking_draws import ranking_draws, seeded_by_content
 from pmbench.stats.rankings import Ranking, ranking_difference, ranking_interval
 from pmbench.stats.schemes import Rows, comparisons, intervals
 
@@ -55,10 +56,12 @@ def direct(rows: Rows) -> tuple[list[Any], list[float], list[Ranking]]:
         lambda draws, one=one: np.mean([np.asarray(s["values"])[draws].mean(axis=1) for s in one], axis=0)
         for one in rows.arrays
     ]
-    rankings = [
-        Ranking(name, tuple(units), tuple(one[0]["strata"]))
-        for name, units, one in zip(rows.ids, rows.units, rows.arrays, strict=True)
-    ]
+    rankings = seeded_by_content(
+        [
+            Ranking(name, tuple(units), tuple(one[0]["strata"]))
+            for name, units, one in zip(rows.ids, rows.units, rows.arrays, strict=True)
+        ]
+    )
     return statistics, rows.columns[:, 0].tolist(), rankings
 
 
@@ -121,6 +124,46 @@ def test_lists_are_drawn_again_the_samples_of_one_together(samples: int) -> None
     assert (test.difference, test.low, test.high, test.p) == pytest.approx(
         (expected.difference, expected.low, expected.high, expected.p)
     )
+
+
+@pytest.mark.parametrize("strata", [[1, 2, 3] * 4, []])
+def test_names_that_were_replaced_move_no_end_of_a_list(strata: list[int]) -> None:
+    """Hashed records keep the order of the names and nothing else of them."""
+    plain = [told(list_rows(seed), {"strata": strata}) for seed in (1, 2)]
+    hashed = [
+        replace(
+            one,
+            ids=[f"00-{hash(name)}" if name == "a" else f"01-{hash(name)}" for name in one.ids],
+            units=[[f"{place:03}-x" for place in np.argsort(np.argsort(units))] for units in one.units],
+        )
+        for one in plain
+    ]
+    found = [intervals([(First("mean"), one)], resamples=400, seed=5)[0] for one in (plain[0], hashed[0])]
+    assert found[0] == found[1] and found[0].low < found[0].high
+    tests = [comparisons(First("mean"), two, [(0, 1)], resamples=400, seed=5)[0] for two in (plain, hashed)]
+    assert tests[0] == tests[1] and not math.isnan(tests[0].p)
+
+
+def test_lists_of_one_kind_are_drawn_apart() -> None:
+    rankings = [Ranking(name, tuple("uvwxyz"), (1, 1, 1, 2, 2, 2)) for name in "ba"]
+    one, other = seeded_by_content(rankings)
+    assert one.draw != other.draw
+    assert seeded_by_content(rankings[::-1]) == [other, one]
+    assert (ranking_draws(one, 50, 0) != ranking_draws(other, 50, 0)).any()
+
+
+def test_pairs_that_need_no_interval_go_without_and_their_tests_stay() -> None:
+    metric = Mean("right")
+    rows = [pair_rows(values) for values in (*RIGHT, 1 - RIGHT[0])]
+    pairs = [(0, 1), (1, 2), (2, 0)]
+    for few in (True, False):
+        some = [replace(one, clusters=[name[-1:] for name in one.ids]) if few else one for one in rows]
+        whole = comparisons(metric, some, pairs, permutations=200, resamples=300)
+        part = comparisons(metric, some, pairs, permutations=200, resamples=300, bounded=[(2, 0)])
+        assert part[2] == whole[2] and not math.isnan(part[2].low)
+        for one, other in zip(part[:2], whole[:2], strict=True):
+            assert (one.difference, one.p) == (other.difference, other.p)
+            assert math.isnan(one.low) and math.isnan(one.high)
 
 
 class Placed(First):

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from pmbench import Mean, Metric, MetricGroup, Ratio
 from pmbench_tasks.notes.checklist import Checklist, Item
+from pmbench_tasks.notes.plain_text import plain_line
 from pmbench_tasks.notes.scoring import categories_of, stat_names
 
 if TYPE_CHECKING:
@@ -126,7 +127,7 @@ def metrics_for(checklist: Checklist) -> tuple[Metric, ...]:
         Mean(
             f"category_{name}",
             f"category_{name}",
-            title=category or "no category",
+            title=plain_line(category) or "no category",
             limits=None if checklist.scale == "points" else (0.0, 1.0),
             group=CATEGORIES,
             optional=True,
@@ -149,13 +150,13 @@ def limits_of(checklist: Checklist) -> Limits:
 
 
 def _of_item(item: Item, name: str, grades: Limits | None) -> Metric:
-    words = " ".join(item.question.split())
+    words = plain_line(item.question)
     shown = words if len(words) <= _SHOWN else f"{words[: _SHOWN - 1].rstrip()}…"
     stat, more = (f"grade_{name}", {"digits": 2}) if grades else (f"yes_{name}", _SHARE)
     return Mean(
         stat,
         f"question_{name}",
-        title=f"{item.id}: {shown}",
+        title=f"{plain_line(item.id)}: {shown}",
         limits=grades or (0.0, 1.0),
         group=QUESTIONS,
         optional=True,

@@ -64,8 +64,14 @@ def chosen_checklist(options: ChecklistOptions, kind: Kind) -> Checklist:
     Raises:
         DataError: the file cannot be read or is no usable checklist.
         UnknownName: no checklist of ours has that name, or no section.
-        ConfigError: a checklist for a section of a note is to judge replies.
+        ConfigError: a checklist for a section of a note is to judge replies, or the one for replies notes.
     """
+    if kind == "note" and options.checklist.strip() == REPLY:
+        raise ConfigError(
+            "its questions are about a reply to a patient, and notes are judged here",
+            where=f"-o checklist={REPLY}",
+            remedy="Name a checklist for notes, or run the task syppm-checklist",
+        )
     found = _named(options.checklist.strip(), options.row)
     section = options.section if isinstance(options, NoteOptions) else ""
     if section:

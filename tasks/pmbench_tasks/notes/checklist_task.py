@@ -14,6 +14,7 @@ from pmbench_tasks.notes.checklist_metrics import METRICS, metrics_for
 from pmbench_tasks.notes.checklist_options import ChecklistOptions, chosen_checklist
 from pmbench_tasks.notes.judge_prompts import Kind
 from pmbench_tasks.notes.judge_role import ROLE, cautions_of, judge_role
+from pmbench_tasks.notes.pipeline.records import counted
 
 
 class ChecklistTask(Task):
@@ -58,5 +59,5 @@ class ChecklistTask(Task):
         """What is asked, and the remarks on it."""
         one = self.checklist
         of = f", of the {one.section}" if one.section else ""
-        yield f"checklist {one.name}: {len(one.items)} items{of} ({one.scale}), {one.digest[:12]}"
+        yield f"checklist {one.name}: {counted(len(one.items), 'item')}{of} ({one.scale}), {one.digest[:12]}"
         yield from validate(one)

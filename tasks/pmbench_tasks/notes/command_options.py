@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from pmbench import ConfigError, Sensitivity
 
@@ -97,6 +98,27 @@ WORKING = (
 """Where answers are kept, where text may go, and what it may cost."""
 
 
+def refuse_idle(options: Sequence[str], without: str) -> None:
+    """Refuse options that somebody gave and that nothing is done with.
+
+    Args:
+        options: of the command that is under way, as Python calls them.
+        without: the option without which they have no effect, as in `--notes`.
+
+    Raises:
+        ConfigError: one of them was given.
+    """
+    command = click.get_current_context()
+    for name in options:
+        source = command.get_parameter_source(name)
+        if source not in (None, ParameterSource.DEFAULT, ParameterSource.DEFAULT_MAP):
+            raise ConfigError(
+                f"has no effect without {without}",
+                where=f"--{name.replace('_', '-')}",
+                remedy=f"Give {without}, too, or leave it out",
+            )
+
+
 def borrowing(asked: Mapping[str, Any], given: Sequence[str]) -> dict[str, Any]:
     """What `pmbench.open_models` is told by these options.
 
@@ -150,17 +172,24 @@ def feedback_given(asked: Mapping[str, Any], limit: int | None) -> FeedbackFile:
 
     Raises:
         DataError: it cannot be read.
-        ConfigError: `--columns` is not of its form.
+        ConfigError: `--columns` is not of its form, or the demo is to be read in another way than it is written.
     """
     import msgspec
 
     from pmbench_tasks.notes.pipeline.feedback import read_feedback
 
-    columns = {}
+    for option in ("columns", "encoding"):
+        if asked["feedback"] == DEMO and asked[option]:
+            raise ConfigError(
+                "how the demo is to be read is known", where=f"--{option}", remedy="Leave it out"
+            )
+    columns: dict[str, str] = {}
     for pair in asked["columns"]:
         name, sign, column = pair.partition("=")
         if not sign:
             raise ConfigError(f"{pair!r} is not of the form name=column", where="--columns")
+        if name.strip() in columns:
+            raise ConfigError(f"{name.strip()!r} stands twice", where="--columns", remedy="Name one column")
         columns[name.strip()] = column.strip()
     with file_given(asked["feedback"], "feedback.csv") as path:
         found = read_feedback(path, columns=columns, encoding=asked["encoding"])
@@ -181,6 +210,7 @@ __all__ = [
     "borrowing",
     "feedback_given",
     "file_given",
+    "refuse_idle",
     "section_named",
     "with_options",
 ]

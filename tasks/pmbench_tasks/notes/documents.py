@@ -32,7 +32,12 @@ def read_text(path: Path, *, shown: str = "") -> str:
     where = shown or str(path)
     data = read_bytes(path, shown=where, most=LARGEST + 1)
     if len(data) > LARGEST:
-        raise DataError(f"is larger than {LARGEST // 1_000_000} MB", where=where, remedy="Name a checklist")
+        most = f"{LARGEST // 1_000_000} MB"
+        raise DataError(
+            f"is larger than {most}, which no checklist is",
+            where=where,
+            remedy="Check that it is the right file",
+        )
     return utf8_text(data, where)
 
 

@@ -19,12 +19,14 @@ from pmbench_tasks.notes.command_options import (
     Command,
     asks_models,
     borrowing,
+    refuse_idle,
     with_options,
 )
 from pmbench_tasks.notes.sections import HEADERS
 
 if TYPE_CHECKING:
     from pmbench_tasks.notes.checklist import Checklist
+    from pmbench_tasks.notes.evaluation.lacking import Silence
     from pmbench_tasks.notes.evaluation.reading_given import Inputs
 
 
@@ -121,13 +123,18 @@ def evaluate(checklists: tuple[str, ...], **asked: Any) -> int:
     """
     from pmbench_tasks.notes.evaluation.reading_given import read_checklists, read_inputs
 
+    _check_options(asked)
     found = read_checklists(checklists, asked["section"])
     inputs = read_inputs(found[0].section, asked)
-    _check_options(asked, inputs)
+    if inputs.feedback is not None and inputs.rated:
+        from pmbench_tasks.notes.evaluation.predictive import require_sklearn
+
+        require_sklearn()
     return _carry_out(found, inputs, asked)
 
 
 def _carry_out(checklists: list[Checklist], inputs: Inputs, asked: dict[str, Any]) -> int:
+    from pmbench_tasks.notes.evaluation.lacking import refuse_silence
     from pmbench_tasks.notes.evaluation.leaving import FOLDER
     from pmbench_tasks.notes.pipeline.claims import check_folder
 
@@ -136,18 +143,19 @@ def _carry_out(checklists: list[Checklist], inputs: Inputs, asked: dict[str, Any
         asyncio.run(_dry_run(checklists, inputs, asked))
         return 0
     with contextlib.ExitStack() as locked:
-        told = _evaluated(checklists, inputs, asked, locked)
+        told, silences = _evaluated(checklists, inputs, asked, locked)
     if not asked["quiet"]:
         for line in told:
             click.echo(line)
         click.echo(f"written: table.md, evaluation.json, figures and all answers in {asked['out']}")
+    refuse_silence(silences, asked["out"])
     return 0
 
 
 def _evaluated(
     checklists: list[Checklist], inputs: Inputs, asked: dict[str, Any], locked: contextlib.ExitStack
-) -> list[str]:
-    """Measure, and write what came of it; the table, and what else is to be said."""
+) -> tuple[list[str], Sequence[Silence]]:
+    """Measure, and write what came of it; the table and what else is to be said, and what nobody answered."""
     from pmbench_tasks.notes.evaluation.evaluate import compare
     from pmbench_tasks.notes.evaluation.leaving import FOLDER, table_of, write
     from pmbench_tasks.notes.evaluation.measuring import asked_of, measure
@@ -169,7 +177,7 @@ def _evaluated(
                 borrowed.embedder,
                 borrowed.progress,
             )
-            about = asked_of(checklists, inputs, borrowed.identities, filtered, made)
+            about = asked_of(checklists, inputs, borrowed.identities, gathered, filtered, made)
             return leaves, gathered, about, borrowed.spent
 
     leaves, gathered, about, spent = asyncio.run(carry_out())
@@ -181,15 +189,16 @@ def _evaluated(
     )
     remarks = write(leaves, comparison, gathered, about)
     made_now = f"requests made now: {spent.requests}; answers from the store: {spent.stored}"
-    return [table_of(comparison, gathered, about), *remarks, made_now]
+    return [table_of(comparison, gathered, about), *remarks, made_now], about.silences
 
 
 async def _dry_run(checklists: list[Checklist], inputs: Inputs, asked: dict[str, Any]) -> None:
     """Say what was read, who would be asked and how often; nothing is written, nobody is asked."""
     from pmbench_tasks.notes.dry_run import feedback_told, lines_of, notes_told
+    from pmbench_tasks.notes.pipeline.records import counted
     from pmbench_tasks.notes.stage_requests import of_evaluation
 
-    read = [f"{one.name}: {len(one.items)} questions" for one in checklists]
+    read = [f"{one.name}: {counted(len(one.items), 'question')}" for one in checklists]
     if inputs.feedback is not None:
         read.append(feedback_told(inputs.feedback.shown, inputs.feedback.items, inputs.feedback.unrated))
     if inputs.notes is not None:
@@ -214,13 +223,15 @@ def _models(inputs: Inputs, asked: dict[str, Any]) -> Any:
     return open_models(names, embedder=embedder, seed=0, **lent)
 
 
-def _check_options(asked: dict[str, Any], inputs: Inputs) -> None:
-    """What cannot be done, before anything is asked."""
-    if inputs.feedback is None and inputs.notes is None:
+def _check_options(asked: dict[str, Any]) -> None:
+    """What cannot be done, and what would be passed over, before anything is read."""
+    if asked["feedback"] is None and asked["notes"] is None:
         raise ConfigError(
             "there is nothing to measure checklists on", remedy="Give --feedback, or --notes, or both"
         )
-    if inputs.notes is None:
+    if asked["feedback"] is None:
+        refuse_idle(("columns", "encoding", "feedback_limit", "embedder", "splits"), "--feedback")
+    if asked["notes"] is None:
         for option, what in (
             ("judge", "a judge answers questions about notes"),
             ("preferences", "preferences are about notes"),
@@ -230,10 +241,7 @@ def _check_options(asked: dict[str, Any], inputs: Inputs) -> None:
                 raise ConfigError(
                     f"{what}, and there are none", where=f"--{option}", remedy="Give the notes, too (--notes)"
                 )
-    if inputs.feedback is not None and inputs.rated:
-        from pmbench_tasks.notes.evaluation.predictive import require_sklearn
-
-        require_sklearn()
+        refuse_idle(("limit", "headers", "ask", "perturbations", "tests", "again"), "--notes")
 
 
 __all__ = ["evaluate"]

@@ -14,6 +14,7 @@ from pmbench import DataError
 from pmbench_tasks.archehr.run_scores import read_scores
 from pmbench_tasks.notes.checklist import Scale
 from pmbench_tasks.notes.evaluation.intervals import RESAMPLES, Estimate, Floats, means, nothing, with_missing
+from pmbench_tasks.notes.judge_role import ROLE
 from pmbench_tasks.notes.jury import jury_score
 
 _ENDS: Mapping[Scale, tuple[float, float]] = {"1-5": (1.0, 5.0), "0-5": (0.0, 5.0)}
@@ -101,9 +102,14 @@ class _Line(msgspec.Struct):
     evidence: Any = None
 
 
+class _Counts(msgspec.Struct):
+    failures: dict[str, int] = {}
+
+
 class _Results(msgspec.Struct):
     round: int = 0
     judges: dict[str, str] = {}
+    counts: _Counts = msgspec.field(default_factory=_Counts)
 
 
 class _Scoring(msgspec.Struct):
@@ -135,6 +141,7 @@ def questions_of(
     run = read_scores(name, runs)
     found = [one for path in sorted(run.folder.glob("scores/*")) if (one := _scoring(path)) is not None]
     if not found:
+        _refuse_unscored(run.folder)
         raise DataError(
             f"has no answers to a checklist's questions (task {run.task})",
             where=str(run.folder),
@@ -158,6 +165,29 @@ def questions_of(
         jury=_jury(kept, resamples, seed),
         left_out=[f"{one.name} ({one.about.name})" for one in found if one.about.digest != about.digest],
     )
+
+
+def _refuse_unscored(folder: Path) -> None:
+    """Say so where a judge was asked a checklist's questions, and no text has a score all the same.
+
+    Raises:
+        DataError: it is so; with the reasons, by how many texts have each.
+    """
+    reasons: Counter[str] = Counter()
+    asked = False
+    for path in sorted(folder.glob("scores/*/results.json")):
+        try:
+            results = msgspec.json.decode(path.read_bytes(), type=_Results)
+        except (OSError, msgspec.MsgspecError):
+            continue
+        asked = asked or ROLE in results.judges
+        reasons.update(results.counts.failures)
+    if asked:
+        why = (
+            f" ({', '.join(f'{kind} {count}' for kind, count in sorted(reasons.items()))})" if reasons else ""
+        )
+        remedy = "Score it again, or by another judge: pmbench score"
+        raise DataError(f"not one of its texts has a score{why}", where=str(folder), remedy=remedy)
 
 
 def _told_apart(scorings: list[_Scoring]) -> list[_Scoring]:
@@ -253,4 +283,4 @@ def _scoring(folder: Path) -> _Scoring | None:
             answers[key], clusters[key] = evidence.answers, one.cluster or one.id
     if about is None:
         return None
-    return _Scoring(folder.name, results.judges.get("checklist", ""), about, answers, clusters)
+    return _Scoring(folder.name, results.judges.get(ROLE, ""), about, answers, clusters)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pmbench_tasks.notes.command_options import RESAMPLES
+from pmbench_tasks.notes.plain_text import plain_line
 
 if TYPE_CHECKING:
     from pmbench_tasks.notes.evaluation.intervals import Estimate
@@ -50,7 +51,7 @@ def questions_command(
 
 def lines_of(found: Questions) -> Iterator[str]:
     """The table as text; ids, numbers and the checklist's own questions, nothing of the data."""
-    yield f"{found.task}, checklist {found.checklist} ({found.digest[:12]}), {found.scale}"
+    yield f"{found.task}, checklist {plain_line(found.checklist)} ({found.digest[:12]}), {found.scale}"
     graded = found.scale in ("1-5", "0-5")
     for judge in found.judges:
         yield ""
@@ -66,9 +67,9 @@ def lines_of(found: Questions) -> Iterator[str]:
 
 
 def _rate(one: Rate, *, graded: bool) -> Iterator[str]:
-    words = " ".join(one.question.split())
+    words = plain_line(one.question)
     shown = words if len(words) <= _WORDS else f"{words[: _WORDS - 1].rstrip()}…"
-    yield f"  {one.item}  {_number(one.rate, graded=graded)}  of {one.answered}  {shown}"
+    yield f"  {plain_line(one.item)}  {_number(one.rate, graded=graded)}  of {one.answered}  {shown}"
     if one.missing:
         reasons = ", ".join(f"{why} {count}" for why, count in sorted(one.missing.items()))
         yield f"      missing {one.asked - one.answered} of {one.asked}: {reasons}"

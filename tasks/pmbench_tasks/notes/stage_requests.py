@@ -43,7 +43,8 @@ class Stage(msgspec.Struct, frozen=True):
     def __str__(self) -> str:
         ends = f"{self.fewest:,}" if self.fewest == self.most else f"{self.fewest:,} to {self.most:,}"
         each = f" for each {self.each}" if self.each else ""
-        return f"{self.name:15} {ends} requests{each}{f'; {self.told}' if self.told else ''}"
+        noun = "request" if ends == "1" else "requests"
+        return f"{self.name:15} {ends} {noun}{each}{f'; {self.told}' if self.told else ''}"
 
 
 def of_build(items: Sequence[FeedbackItem], references: int, settings: Settings) -> Iterator[Stage]:

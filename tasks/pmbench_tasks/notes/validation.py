@@ -11,6 +11,7 @@ import msgspec
 
 from pmbench import DataError
 from pmbench_tasks.notes.checklist import Checklist, Item
+from pmbench_tasks.notes.plain_text import unshown
 from pmbench_tasks.notes.sections import SECTIONS
 from pmbench_tasks.notes.yes_no import asks_for_na, asks_more, is_statement, not_yes_no
 
@@ -22,7 +23,9 @@ _LONG = 60
 
 _MANY, _TOO_MANY = 100, 1000
 _LONGEST_ID = 64
-_LONGEST_NAME = 120
+LONGEST_NAME = 120
+"""Characters of the longest name of a checklist, or of a category."""
+
 _HEAVIEST = 1e6
 _NOT_BEYOND = f"Write at most {_HEAVIEST:,.0f}"
 
@@ -90,11 +93,11 @@ def _of_all(checklist: Checklist) -> Iterator[Finding]:
     if not items:
         yield Finding("there are no items", where, "Write at least one question")
         return
-    if len(checklist.name) > _LONGEST_NAME or not checklist.name.isprintable():
+    if len(checklist.name) > LONGEST_NAME or not checklist.name.isprintable():
         yield Finding(
             "its name is long, or has characters that cannot be printed",
             f"{where}, name".lstrip(", "),
-            f"Write at most {_LONGEST_NAME} characters, in one line",
+            f"Write at most {LONGEST_NAME} characters, in one line",
         )
     if checklist.section and checklist.section not in SECTIONS:
         near = difflib.get_close_matches(checklist.section.lower(), SECTIONS, n=1, cutoff=0.5)
@@ -140,6 +143,7 @@ def _doubles(checklist: Checklist) -> Iterator[Finding]:
 
 def _of_item(checklist: Checklist, item: Item, where: str) -> Iterator[Finding]:
     yield from _id(item, where)
+    yield from _category(item, where)
     yield from _worth(checklist, item, where)
     yield from _wording(checklist, item, where)
 
@@ -150,6 +154,15 @@ def _id(item: Item, where: str) -> Iterator[Finding]:
     elif len(item.id) > _LONGEST_ID or any(map(str.isspace, item.id)) or not item.id.isprintable():
         yield Finding(
             "its id is long or has spaces", where, f"Write at most {_LONGEST_ID} characters without spaces"
+        )
+
+
+def _category(item: Item, where: str) -> Iterator[Finding]:
+    if len(item.category) > LONGEST_NAME or any(map(unshown, item.category)):
+        yield Finding(
+            "its category is long, or has characters that cannot be printed",
+            where,
+            f"Write at most {LONGEST_NAME} characters, in one line",
         )
 
 
@@ -181,6 +194,8 @@ def _wording(checklist: Checklist, item: Item, where: str) -> Iterator[Finding]:
     if not normalised(item.question):
         yield Finding("its question is empty", where, "Write it, or leave the item out")
         return
+    if any(unshown(letter) and not letter.isspace() for letter in item.question):
+        yield Finding("its question has characters that cannot be printed", where, "Take them out")
     words = len(item.question.split())
     if len(item.question) > LONGEST:
         yield Finding(f"its question has {len(item.question)} characters", where, f"Write at most {LONGEST}")

@@ -76,7 +76,9 @@ def coverage_gap(
     one, two = covered(first), covered(second)
     if one.shape != two.shape:
         raise ValueError(f"matrices over {len(one)} and {len(two)} feedback items")
-    return means((one - two)[:, None], unit=ITEM, limits=(-1.0, 1.0), resamples=resamples, seed=seed)[0]
+    found = means((one - two)[:, None], unit=ITEM, limits=(-1.0, 1.0), resamples=resamples, seed=seed)[0]
+    missing = sum(int(np.isnan(np.asarray(each, dtype=np.float64)).sum()) for each in (first, second))
+    return with_missing(found, missing, np.nan, np.nan)
 
 
 def diversity_estimate(matrix: ArrayLike, *, resamples: int = RESAMPLES, seed: int = 0) -> Estimate:
@@ -91,6 +93,8 @@ def diversity_estimate(matrix: ArrayLike, *, resamples: int = RESAMPLES, seed: i
     questions, items = whole.shape
     if not questions:
         return nothing(ITEM, "no questions")
+    if not items:
+        return nothing(ITEM, "no answers" if missing else f"there is no {ITEM}", missing=missing)
     value = diversity(whole)
     drawn = [_diversities(whole, counts) for counts in drawn_counts(items, resamples, seed)]
     values = np.concatenate(drawn) if drawn and items else np.zeros(0)

@@ -213,7 +213,9 @@ def between(
     for name in both:
         notes = [note for note in first[name].notes if note in set(second[name].notes)]
         gap = _points(first[name], notes) - _points(second[name], notes)
-        paired[name] = one_sample(gap, unit=NOTE, resamples=resamples, seed=seed)
+        test = one_sample(gap, unit=NOTE, resamples=resamples, seed=seed)
+        lost = with_missing(test.mean, first[name].missing + second[name].missing, NAN, NAN)
+        paired[name] = msgspec.structs.replace(test, mean=lost)
     averages = [np.array([_mean(side[name].points) for name in both]) for side in (first, second)]
     return Between(
         first=names[0],

@@ -77,6 +77,7 @@ def enforceability(
     tests: Sequence[UnitTest],
     questions: Sequence[str],
     *,
+    unanswered: int = 0,
     threshold: float = THRESHOLD,
     resamples: int = RESAMPLES,
     seed: int = 0,
@@ -89,6 +90,7 @@ def enforceability(
     Args:
         tests: of each question and note, at most one.
         questions: ids of the checklist's questions.
+        unanswered: answers about reference notes that are missing, so that no test could be made of these.
         threshold: what counts as enforceable.
         resamples, seed: of the bootstrap by note.
 
@@ -114,6 +116,9 @@ def enforceability(
         for question, place in column.items()
     )
     mean = _mean(passed, answered, asked, resamples, seed)
+    if not tests:
+        lack = f"no unit tests, for no reference note passes {'any question' if len(questions) > 1 else 'it'}"
+        mean = nothing("note", lack, missing=unanswered)
     return Enforceability(
         mean=mean,
         questions=rates,

@@ -23,7 +23,7 @@ from pmbench_tasks.notes.evaluation.distances import Distances, cluster_distance
 from pmbench_tasks.notes.evaluation.enforceability import Enforceability, UnitTest, enforceability
 from pmbench_tasks.notes.evaluation.human import Agreement, Labels, annotator_agreement, judge_agreement
 from pmbench_tasks.notes.evaluation.influence import Influences, influences
-from pmbench_tasks.notes.evaluation.intervals import RESAMPLES, Estimate, Floats
+from pmbench_tasks.notes.evaluation.intervals import NAN, RESAMPLES, Estimate, Floats, with_missing
 from pmbench_tasks.notes.evaluation.items import Items, item_statistics
 from pmbench_tasks.notes.evaluation.paired import OneSample, holm, one_sample
 from pmbench_tasks.notes.evaluation.predictive import SPLITS, Prediction, predict_stars
@@ -51,7 +51,8 @@ class Material:
         reference: answers about reference notes.
         perturbed: by perturbation, answers about the notes that it did change, under the ids of the reference notes.
         pairs: preferences; compared: answers about their notes, under the ids that the pairs have.
-        unit_tests: answers about notes rewritten to fail.
+        unit_tests: answers about notes rewritten to fail; None: none were asked for. unanswered: answers about
+            reference notes that are missing, so that there is no test of these.
         labels: people's answers, used where they are to any of the questions; judged: the judge's about the same
             notes.
         runs: two or more runs of the judge over the same notes.
@@ -67,7 +68,8 @@ class Material:
     perturbed: Mapping[str, Answers] = field(default_factory=dict)
     pairs: Sequence[Pair] = ()
     compared: Answers | None = None
-    unit_tests: Sequence[UnitTest] = ()
+    unit_tests: Sequence[UnitTest] | None = None
+    unanswered: int = 0
     labels: Labels | None = None
     judged: Answers | None = None
     runs: Sequence[Answers] = ()
@@ -157,9 +159,9 @@ def evaluate(
         preference=None
         if given.compared is None or not given.pairs
         else preference(given.pairs, given.compared, **draws),
-        enforceability=enforceability(given.unit_tests, given.questions, **draws)
-        if given.unit_tests
-        else None,
+        enforceability=None
+        if given.unit_tests is None
+        else enforceability(given.unit_tests, given.questions, unanswered=given.unanswered, **draws),
         judge=None
         if labels is None or given.judged is None
         else judge_agreement(given.judged, labels, **draws),
@@ -249,6 +251,9 @@ def _contrast(one: Material, two: Material, resamples: int, seed: int) -> Contra
             for side in (one.reference, two.reference)
         )
         scores = one_sample(100 * (first - second), unit="note", **draws)
+        missing = one.reference.missing + two.reference.missing
+        mean = with_missing(scores.mean, missing, NAN, NAN)
+        scores = msgspec.structs.replace(scores, mean=mean)
     lost = _lost(one), _lost(two)
     if all(lost):
         deltas = between(lost[0], lost[1], names=(one.name, two.name), **draws)

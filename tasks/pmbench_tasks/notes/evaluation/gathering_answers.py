@@ -34,6 +34,7 @@ from pmbench_tasks.notes.pipeline.records import Candidate, FeedbackItem
 from pmbench_tasks.notes.pipeline.told import one_line
 
 REFERENCE, COMPARED, LABELLED, TESTS = "reference notes", "compared notes", "labelled notes", "unit tests"
+PREPARED = "notes for unit tests"
 
 Row = tuple[str, str]
 """Which text a judge is asked about: the perturbation, `""` for none, and the note's id."""
@@ -206,6 +207,7 @@ async def _of_notes(
         parts["runs"] = [parts["reference"], *runs]
     if given.tests:
         parts["unit_tests"] = await _unit_tests(checklist, given, notes, model, judge, progress, found)
+        parts["unanswered"] = sum(one.unanswered for one in found.tested)
     return parts
 
 
@@ -264,6 +266,18 @@ async def _unit_tests(
     found.tested = enforced.tested
     outcomes = {"seen": False, "not seen": True}
     tests = [(one.id, test) for one in enforced.tested for test in one.tests]
+    lost = Counter(test.why for _, test in tests if test.outcome == "missing")
+    found.told.append(
+        Told(
+            part=PREPARED,
+            notes=len(notes.testable()),
+            asked=sum(one.asked for one in enforced.tested),
+            yes=sum(one.passing for one in enforced.tested),
+            no=sum(one.failing for one in enforced.tested),
+            missing=sum(one.unanswered for one in enforced.tested),
+            why=_sorted(Counter(one.kind for one in enforced.stage.failures) - lost),
+        )
+    )
     found.told.append(
         Told(
             part=TESTS,
@@ -272,7 +286,7 @@ async def _unit_tests(
             yes=sum(test.outcome == "not seen" for _, test in tests),
             no=sum(test.outcome == "seen" for _, test in tests),
             missing=sum(test.outcome == "missing" for _, test in tests),
-            why=_sorted(Counter(test.why for _, test in tests if test.outcome == "missing")),
+            why=_sorted(lost),
         )
     )
     return [UnitTest(question, test.note, outcomes.get(test.outcome)) for question, test in tests]

@@ -10,13 +10,16 @@ import msgspec
 
 from pmbench_tasks.notes.checklist import Checklist
 from pmbench_tasks.notes.evaluation.evaluate import Comparison
-from pmbench_tasks.notes.evaluation.gathering_answers import Gathered, Told
+from pmbench_tasks.notes.evaluation.gathering_answers import PREPARED, TESTS, Gathered, Told
+from pmbench_tasks.notes.evaluation.lacking import Silence, not_changed, not_computed
 from pmbench_tasks.notes.evaluation.perturbing import Made, counts_of
 from pmbench_tasks.notes.evaluation.table import markdown
 from pmbench_tasks.notes.pipeline.claims import Kind
+from pmbench_tasks.notes.pipeline.failing import told as kinds_told
 from pmbench_tasks.notes.pipeline.filtering import Filtered
 from pmbench_tasks.notes.pipeline.leaves import Leaves
 from pmbench_tasks.notes.pipeline.records import by_kind, counted
+from pmbench_tasks.notes.plain_text import inline
 
 TABLE, NUMBERS = "table.md", "evaluation.json"
 
@@ -54,6 +57,7 @@ class About(msgspec.Struct, frozen=True, kw_only=True):
         made: the perturbed notes.
         absent: what is not in the table, and why.
         cautions: what a reader must know of the judge.
+        silences: parts without one usable answer.
     """
 
     checklists: tuple[Checklist, ...]
@@ -64,15 +68,24 @@ class About(msgspec.Struct, frozen=True, kw_only=True):
     made: tuple[Made, ...] = ()
     absent: tuple[str, ...] = ()
     cautions: tuple[str, ...] = ()
+    silences: tuple[Silence, ...] = ()
 
 
 def table_of(comparison: Comparison, gathered: Sequence[Gathered], about: About) -> str:
     """All of it as Markdown: what was compared, the tables, what was asked, what is not there."""
     texts = {one.name: {item.id: item.question for item in one.items} for one in about.checklists}
     lines = ["# Checklists evaluated", "", *_head(about), "", markdown(comparison, texts).rstrip("\n")]
-    lines += ["", "## What was asked", "", *_asked(gathered), "", *_told(gathered, about)]
-    if about.absent:
-        lines += ["", "## Not measured", "", *(f"- {line}" for line in about.absent)]
+    lines += [
+        "",
+        "## What was asked",
+        "",
+        *_asked(gathered),
+        "",
+        *(f"- {inline(line)}" for line in _told(gathered, about)),
+    ]
+    absent = [*about.absent, *not_changed(about.made), *not_computed(comparison)]
+    if absent:
+        lines += ["", "## Not measured", "", *(f"- {inline(line)}" for line in absent)]
     return "\n".join(lines) + "\n"
 
 
@@ -101,16 +114,21 @@ def write(leaves: Leaves, comparison: Comparison, gathered: Sequence[Gathered], 
 
 
 def _head(about: About) -> Iterator[str]:
+    yield from (f"- {inline(line)}" for line in _given(about))
+    if about.cautions or about.silences:
+        yield ""
+        told = (*about.cautions, *(one.line for one in about.silences))
+        yield from (f"**{inline(line)}**" for line in told)
+
+
+def _given(about: About) -> Iterator[str]:
     for one in about.checklists:
         of = f" about the {one.section}" if one.section else " about the whole note"
-        yield f"- {one.name}: {counted(len(one.items), 'question')}{of}, {one.digest[:12]}"
-    yield f"- models: {', '.join(f'{role} {name}' for role, name in about.models.items())}"
-    yield f"- given: {', '.join(f'{what} {name}' for what, name in about.files.items())}"
+        yield f"{one.name}: {counted(len(one.items), 'question')}{of}, {one.digest[:12]}"
+    yield f"models: {', '.join(f'{role} {name}' for role, name in about.models.items())}"
+    yield f"given: {', '.join(f'{what} {name}' for what, name in about.files.items())}"
     told = ", ".join(f"{name} {_shown(value)}" for name, value in about.settings.items())
-    yield f"- settings: {told}"
-    if about.cautions:
-        yield ""
-        yield from (f"**{line}**" for line in about.cautions)
+    yield f"settings: {told}"
 
 
 def _shown(value: Any) -> str:
@@ -123,7 +141,7 @@ def _asked(gathered: Sequence[Gathered]) -> Iterator[str]:
     yield "| Checklist | Part | Texts | Answers asked for | Yes | No | Missing | Why missing |"
     yield f"|{' --- |' * 8}"
     for one in gathered:
-        name = " ".join(one.material.name.split()).replace("|", "\\|")
+        name = inline(one.material.name)
         for told in one.told:
             why = ", ".join(f"{count} {reason}" for reason, count in told.why.items()) or "–"
             counts = (told.notes, told.asked, told.yes, told.no, told.missing)
@@ -134,26 +152,28 @@ def _told(gathered: Sequence[Gathered], about: About) -> Iterator[str]:
     if about.filtered is not None:
         reasons = ", ".join(f"{count} {why}" for why, count in sorted(about.filtered.reasons.items()))
         used = f"{len(about.filtered.used)} of {counted(len(about.filtered.read), 'feedback item')} used"
-        yield f"- {used}" + (f"; not used: {reasons}" if reasons else "")
+        yield f"{used}" + (f"; not used: {reasons}" if reasons else "")
+        if silent := by_kind(about.filtered.failures):
+            yield f"feedback items of which the model did not say what they are about: {kinds_told(silent)}"
     for one in gathered:
         if one.covering is not None and one.covering.failures:
-            kinds = ", ".join(f"{count} {kind}" for kind, count in by_kind(one.covering.failures).items())
+            kinds = kinds_told(by_kind(one.covering.failures))
             lost, total = len(one.covering.failures), len(one.covering.items)
-            yield f"- {one.material.name}: {lost} of {total} feedback items without a usable answer ({kinds})"
+            yield f"{one.material.name}: {lost} of {total} feedback items without a usable answer ({kinds})"
     for kind, found in counts_of(about.made).items():
         failed = ", ".join(f"{count} {why}" for why, count in found.failed.items())
         yield (
-            f"- {kind}: {counted(found.changed, 'note')} changed, {found.unchanged} left as they were"
+            f"{kind}: {counted(found.changed, 'note')} changed, {found.unchanged} left as they were"
             + (f"; not made: {failed}" if failed else "")
         )
     for one in gathered:
-        yield from (f"- {one.material.name}, {line}" for line in map(_alike, one.told) if line)
+        yield from (f"{one.material.name}, {line}" for line in map(_alike, one.told) if line)
 
 
 def _alike(told: Told) -> str:
     """That all answers are one and the same, which tells nothing."""
     there = told.yes + told.no
-    if there < 2 or told.part == "unit tests" or 0 < told.yes < there:
+    if there < 2 or told.part in (TESTS, PREPARED) or 0 < told.yes < there:
         return ""
     return f"{told.part}: every one of the {there:,} answers is {'yes' if told.yes else 'no'}"
 
@@ -185,7 +205,8 @@ def _numbers(comparison: Comparison, gathered: Sequence[Gathered], about: About)
             },
         },
         "perturbed": {kind: found._asdict() for kind, found in counts_of(about.made).items()},
-        "not_measured": about.absent,
+        "not_measured": [*about.absent, *not_changed(about.made), *not_computed(comparison)],
+        "not_one_answer": [one.line for one in about.silences],
         "evaluations": _plain(comparison.evaluations),
         "contrasts": _plain(comparison.contrasts),
     }

@@ -7,13 +7,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from pmbench import Embedder, Model
 from pmbench_tasks.notes.checklist import Checklist
 from pmbench_tasks.notes.evaluation.gathering_answers import Gathered, Given, embedded, gather
+from pmbench_tasks.notes.evaluation.lacking import silences
 from pmbench_tasks.notes.evaluation.leaving import About
 from pmbench_tasks.notes.evaluation.perturbing import Made, perturb_notes
 from pmbench_tasks.notes.evaluation.reading_given import Inputs
 from pmbench_tasks.notes.judge_role import ROLE, cautions_of
 from pmbench_tasks.notes.pipeline.asking import Progress
+from pmbench_tasks.notes.pipeline.failing import told
 from pmbench_tasks.notes.pipeline.filtering import Filtered, filter_feedback
-from pmbench_tasks.notes.pipeline.records import counted
+from pmbench_tasks.notes.pipeline.records import by_kind, counted
 from pmbench_tasks.notes.pipeline.writing import name_shown
 
 
@@ -68,6 +70,7 @@ def asked_of(
     checklists: Sequence[Checklist],
     inputs: Inputs,
     identities: Mapping[str, Mapping[str, str]],
+    gathered: Sequence[Gathered],
     filtered: Filtered | None,
     made: Sequence[Made],
 ) -> About:
@@ -76,7 +79,7 @@ def asked_of(
     Args:
         checklists, inputs: as asked for.
         identities: of the models, by role.
-        filtered, made: as `measure` returned them.
+        gathered, filtered, made: as `measure` returned them.
     """
     names = {role: name_shown(identity["name"]) for role, identity in identities.items()}
     cautions = tuple(cautions_of({ROLE: names["judge"]})) if "judge" in names else ()
@@ -91,6 +94,7 @@ def asked_of(
         made=tuple(made),
         absent=(*inputs.absent, *_nothing_left(checklists, inputs, filtered)),
         cautions=cautions,
+        silences=tuple(silences(gathered, filtered, made)),
     )
 
 
@@ -98,7 +102,10 @@ def _nothing_left(
     checklists: Sequence[Checklist], inputs: Inputs, filtered: Filtered | None
 ) -> Iterator[str]:
     if filtered is not None and not filtered.used:
-        yield "coverage, diversity, distances, prediction of stars: no feedback item is about the section"
+        lost = by_kind(filtered.failures)
+        lack = f"it is not known of any feedback item that it is about the section ({told(lost)})"
+        none = lack if lost else "no feedback item is about the section"
+        yield f"coverage, diversity, distances, prediction of stars: {none}"
     elif inputs.feedback is not None and not inputs.rated:
         yield "prediction of stars: no feedback item has stars"
     if inputs.notes is not None and (empty := _empty(inputs)):

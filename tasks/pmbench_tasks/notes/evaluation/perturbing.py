@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from pmbench import Model, RequestFailed, UnknownName
+from pmbench import ConfigError, Model, RequestFailed, UnknownName
 from pmbench_tasks.notes.evaluation.given import Notes, Written, note_id
 from pmbench_tasks.notes.note_sentences import SentencePool
 from pmbench_tasks.notes.perturb import RULES, perturb
@@ -57,9 +57,13 @@ def kinds_of(asked: str) -> tuple[str, ...]:
 
     Raises:
         UnknownName: there is none of a name.
+        ConfigError: there is no name at all.
     """
     wanted: set[str] = set()
-    for name in filter(None, (part.strip() for part in asked.split(","))):
+    names = [name for part in asked.split(",") if (name := part.strip())]
+    if not names:
+        raise ConfigError("there is no name in it", where="--perturbations", remedy="Write none for none")
+    for name in names:
         if name not in GROUPS and name not in GROUPS["all"]:
             raise UnknownName("perturbation", name, (*GROUPS, *GROUPS["all"]))
         wanted.update(GROUPS.get(name, (name,)))

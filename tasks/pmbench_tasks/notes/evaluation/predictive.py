@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pmbench import MissingExtra
 from pmbench_tasks.notes.evaluation.covering import coverage_matrix, known_items
-from pmbench_tasks.notes.evaluation.intervals import NAN, Estimate, Floats, nothing
+from pmbench_tasks.notes.evaluation.intervals import NAN, Estimate, Floats, nothing, with_missing
 
 Setting = Literal["binary", "multiclass"]
 """`binary`: 1 star against 5, others left out; `multiclass`: all five."""
@@ -86,14 +86,16 @@ def predict_stars(
         "without": without,
     }
     folds = _folds(counted)
+    missing = int(np.isnan(coverage_matrix(matrix)).sum())
     if problem := _problem(features, counted, folds):
-        none = nothing("split", problem)
+        none = nothing("split", problem, missing=missing)
         return Prediction(
             accuracy=none, macro_f1=none, majority=none, majority_f1=none, splits=0, folds=0, **about
         )
     results = np.array([_one_split(features, labels, folds, seed + split) for split in range(splits)])
     tested = int(np.ceil(TEST_SHARE * len(labels)))
-    numbers = [_over_splits(column, tested / (len(labels) - tested)) for column in results.T]
+    share = tested / (len(labels) - tested)
+    numbers = [with_missing(_over_splits(column, share), missing, NAN, NAN) for column in results.T]
     return Prediction(
         accuracy=numbers[0],
         macro_f1=numbers[1],

@@ -111,7 +111,14 @@ def preference(
         for end in (0.0, 1.0)
     )
     test = one_sample(gap, visits, unit="visit", resamples=resamples, seed=seed)
-    sides = [_mean(side, visits, (0.0, 100.0), resamples, seed) for side in scores]
+    sides = [
+        with_missing(
+            _mean(score, visits, (0.0, 100.0), resamples, seed),
+            int(np.isnan(side).sum()),
+            *(_average(100 * shares(read_as(side, end))) for end in (0.0, 1.0)),
+        )
+        for side, score in zip((good, bad), scores, strict=True)
+    ]
     return Preference(
         difference=msgspec.structs.replace(
             test, mean=with_missing(test.mean, missing, _average(least), _average(most))

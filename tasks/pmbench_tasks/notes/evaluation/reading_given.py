@@ -19,6 +19,7 @@ from pmbench_tasks.notes.evaluation.preferences import Pair, read_preferences
 from pmbench_tasks.notes.pipeline.feedback import FeedbackFile
 from pmbench_tasks.notes.pipeline.records import counted
 from pmbench_tasks.notes.pipeline.references import read_visits
+from pmbench_tasks.notes.plain_text import plain_line
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +92,7 @@ def read_checklists(names: Sequence[str], section: str) -> list[Checklist]:
 def _named(found: Sequence[Checklist], files: Sequence[str]) -> list[Checklist]:
     names = [one.name for one in found]
     told = [
-        f"{one.name} ({Path(file).stem})" if names.count(one.name) > 1 else one.name
+        f"{one.name} ({plain_line(Path(file).stem)})" if names.count(one.name) > 1 else one.name
         for one, file in zip(found, files, strict=True)
     ]
     if len(set(told)) < len(told):

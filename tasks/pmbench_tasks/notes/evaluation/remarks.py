@@ -22,13 +22,13 @@ def _lines(one: Evaluation) -> Iterator[str]:
 def _of_feedback(one: Evaluation) -> Iterator[str]:
     if one.coverage is not None and one.coverage.missing:
         yield (
-            f"{one.coverage.missing} answers of the coverage matrix are missing; feedback items with one are left "
-            f"out of coverage, diversity, distances and prediction ({one.coverage.units} remain)."
+            f"answers of the coverage matrix that are missing: {one.coverage.missing}; feedback items with one are "
+            f"left out of coverage, diversity, distances and what is said of stars ({one.coverage.units} remain)."
         )
     if one.distances is not None and one.distances.without_pairs:
         yield (
-            f"{one.distances.without_pairs} questions cover fewer than two feedback items and have no intra-cluster "
-            f"distance; {one.distances.without_items} cover none and have no centroid."
+            f"questions that cover fewer than two feedback items and have no intra-cluster distance: "
+            f"{one.distances.without_pairs}; that cover none and have no centroid: {one.distances.without_items}."
         )
     for found in (one.binary, one.multiclass):
         if found is None:
@@ -66,8 +66,8 @@ def _of_judge(one: Evaluation) -> Iterator[str]:
             if pooled.both
             else "judge and people: no answer that both gave."
         )
-    if one.retest is not None and one.retest.half_missing:
-        yield f"asked again: {one.retest.half_missing} pairs of answers of which one is missing."
+    if one.retest is not None and one.retest.missing:
+        yield f"asked again: {one.retest.missing} pairs of answers of which one is missing, or both."
 
 
 def _of_items(one: Evaluation) -> Iterator[str]:

@@ -24,6 +24,8 @@ from pmbench_tasks.notes.evaluation.intervals import (
     with_missing,
 )
 
+NO_ANSWERS = "no answers in both runs"
+
 
 class Retest(msgspec.Struct, frozen=True, kw_only=True):
     """How far a judge agrees with itself.
@@ -36,7 +38,7 @@ class Retest(msgspec.Struct, frozen=True, kw_only=True):
         spread: standard deviation of a note's score from run to run, in points of 0 to 100: the root of the mean over
             notes of the variance over runs, of the questions answered in every run. Two scores of one note differ by
             less than 2.77 times this in 95% of cases (Bland & Altman 1996).
-        runs: how many; half_missing: pairs of answers of which only one is there.
+        runs: how many; missing: pairs of answers of which one is missing, or both.
     """
 
     same: Estimate
@@ -45,7 +47,7 @@ class Retest(msgspec.Struct, frozen=True, kw_only=True):
     questions: tuple[str, ...]
     spread: Estimate
     runs: int
-    half_missing: int
+    missing: int
 
 
 def retest(
@@ -74,38 +76,53 @@ def retest(
     if not all(run.yes_or_no for run in runs):
         raise ValueError("a retest needs answers of yes or no")
     stack = np.stack([run.met for run in runs])
-    cells, half = _cells(stack)
+    cells, lost = _cells(stack)
 
     def over(table: Floats, formula: Formula, limits: tuple[float, float] | None) -> list[Estimate]:
         return estimates(formula, table, clusters, unit=unit, limits=limits, resamples=resamples, seed=seed)
 
     pooled = cells.sum(axis=1, keepdims=True)
-    pairs = int(pooled.sum())
-    equal = float(pooled[..., 0].sum() + pooled[..., 3].sum())
-    ends = [(equal + gained) / (pairs + half) if pairs + half else NAN for gained in (0, half)]
+    gone = int(lost.sum())
+    by_question = zip(over(cells, accuracy, (0.0, 1.0)), cells.sum(axis=0), lost.tolist(), strict=True)
+    agreed = over(pooled, kappa, None)[0]
+    if agreed.value != agreed.value:
+        agreed = msgspec.structs.replace(agreed, note="one answer throughout" if pooled.any() else NO_ANSWERS)
+    spread = _spread(stack, clusters, unit, resamples, seed)
     return Retest(
-        same=with_missing(over(pooled, accuracy, (0.0, 1.0))[0], half, *ends),
-        kappa=with_missing(over(pooled, kappa, None)[0], half, NAN, NAN),
-        by_question=tuple(over(cells, accuracy, (0.0, 1.0))),
+        same=_with_ends(over(pooled, accuracy, (0.0, 1.0))[0], pooled.sum(axis=(0, 1)), gone),
+        kappa=with_missing(agreed, gone, NAN, NAN),
+        by_question=tuple(_with_ends(one, sums, int(few)) for one, sums, few in by_question),
         questions=first.questions,
-        spread=_spread(stack, clusters, unit, resamples, seed),
+        spread=with_missing(spread, int(np.isnan(stack).sum()), NAN, NAN),
         runs=len(runs),
-        half_missing=half,
+        missing=gone,
     )
 
 
-def _cells(stack: Floats) -> tuple[Floats, int]:
-    """Counts of yes-yes, yes-no, no-yes, no-no over pairs of runs, (n, k, 4), half of each mixed pair either way."""
+def _with_ends(found: Estimate, sums: Floats, lost: int) -> Estimate:
+    """A share of equal answers with its ends, if all lost pairs were unequal and equal; `sums` of the four cells."""
+    pairs, equal = float(sums.sum()), float(sums[0] + sums[3])
+    ends = [(equal + gained) / (pairs + lost) if pairs + lost else NAN for gained in (0, lost)]
+    if not pairs:
+        found = msgspec.structs.replace(found, note=NO_ANSWERS)
+    return with_missing(found, lost, *ends)
+
+
+def _cells(stack: Floats) -> tuple[Floats, Floats]:
+    """Counts of yes-yes, yes-no, no-yes, no-no over pairs of runs, (n, k, 4), half of each mixed pair either way.
+
+    And for each question the pairs of answers of which one is missing, or both, (k,).
+    """
     cells = np.zeros((*stack.shape[1:], 4))
-    half = 0
+    lost = np.zeros(stack.shape[2])
     for one, two in combinations(stack, 2):
         mixed = ((one == 1) & (two == 0)) | ((one == 0) & (two == 1))
         cells[..., 0] += (one == 1) & (two == 1)
         cells[..., 3] += (one == 0) & (two == 0)
         cells[..., 1] += mixed / 2
         cells[..., 2] += mixed / 2
-        half += int((np.isnan(one) != np.isnan(two)).sum())
-    return cells, half
+        lost += (np.isnan(one) | np.isnan(two)).sum(axis=0)
+    return cells, lost
 
 
 def _spread(stack: Floats, clusters: Sequence[str] | None, unit: str, resamples: int, seed: int) -> Estimate:
@@ -122,4 +139,5 @@ def _spread(stack: Floats, clusters: Sequence[str] | None, unit: str, resamples:
         there = sums[..., 1] > 0
         return np.where(there, np.sqrt(sums[..., 0] / np.where(there, sums[..., 1], 1)), NAN)
 
-    return estimates(formula, columns, clusters, unit=unit, resamples=resamples, seed=seed)[0]
+    found = estimates(formula, columns, clusters, unit=unit, resamples=resamples, seed=seed)[0]
+    return found if count.any() else msgspec.structs.replace(found, note=NO_ANSWERS)

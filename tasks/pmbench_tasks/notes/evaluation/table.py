@@ -8,6 +8,7 @@ from pmbench_tasks.notes.evaluation.evaluate import Comparison, Evaluation
 from pmbench_tasks.notes.evaluation.intervals import FEW, Estimate
 from pmbench_tasks.notes.evaluation.measures import measures, perturbations
 from pmbench_tasks.notes.evaluation.remarks import remarks
+from pmbench_tasks.notes.plain_text import inline
 
 NONE = "–"
 
@@ -16,7 +17,8 @@ FEW_MARK = "†"
 LEGEND = (
     f"[95% intervals]; {FEW_MARK} over fewer than {FEW} units, which is too narrow. {{…}}: what the number would be "
     "with every missing answer read the one way and the other. Drawn by: the unit of resampling, and how many there "
-    'were; "split": repeated splits of the feedback, interval after Nadeau and Bengio (2003).'
+    'were; "split": repeated splits of the feedback, interval after Nadeau and Bengio (2003). Distances: jackknife '
+    "by feedback item; that between clusters is greater with less feedback: compare it over the same feedback alone."
 )
 
 DELTAS = (
@@ -41,9 +43,9 @@ def markdown(comparison: Comparison, texts: Mapping[str, Mapping[str, str]] | No
     if any(one.preference for one in comparison.evaluations):
         parts += ["", "## Preferences", *_preferences(comparison)]
     for one in comparison.evaluations:
-        parts += ["", f"## Questions of {_plain(one.name)}", *_questions(one, words.get(one.name, {}))]
+        parts += ["", f"## Questions of {inline(one.name)}", *_questions(one, words.get(one.name, {}))]
     if said := remarks(comparison):
-        parts += ["", "## Remarks", "", *(f"- {line}" for line in said)]
+        parts += ["", "## Remarks", "", *(f"- {inline(line)}" for line in said)]
     return "\n".join(parts) + "\n"
 
 
@@ -84,7 +86,7 @@ def p_value(p: float) -> str:
 
 
 def _main(comparison: Comparison) -> list[str]:
-    names = [_plain(one.name) for one in comparison.evaluations]
+    names = [inline(one.name) for one in comparison.evaluations]
     rows = []
     for one in measures(comparison):
         cells = [shown(value, one.digits) for value in one.estimates]
@@ -108,7 +110,7 @@ def _perturbations(comparison: Comparison) -> list[str]:
             test = delta.test
             rows.append(
                 [
-                    _plain(one.name),
+                    inline(one.name),
                     delta.perturbation + (" (control)" if delta.control else ""),
                     str(test.n),
                     str(delta.unscored + delta.strangers),
@@ -138,7 +140,7 @@ def _perturbations(comparison: Comparison) -> list[str]:
 def _contrasts(comparison: Comparison) -> list[str]:
     rows = []
     for one in comparison.contrasts:
-        who = f"{_plain(one.first)} less {_plain(one.second)}"
+        who = f"{inline(one.first)} less {inline(one.second)}"
         if one.coverage is not None:
             rows.append([who, "Coverage, paired by feedback item", shown(one.coverage), *[NONE] * 4])
         if (test := one.reference) is not None:
@@ -171,7 +173,7 @@ def _preferences(comparison: Comparison) -> list[str]:
         test = found.difference
         rows.append(
             [
-                _plain(one.name),
+                inline(one.name),
                 f"{found.pairs} ({found.undecided} undecided, {found.unscored} unscored)",
                 shown(found.preferred, 1),
                 shown(found.other, 1),
@@ -223,17 +225,12 @@ def _questions(one: Evaluation, words: Mapping[str, str]) -> list[str]:
 
 
 def _question(ident: str, words: Mapping[str, str]) -> str:
-    return f"{_plain(ident)}: {_plain(words[ident])}" if ident in words else _plain(ident)
+    return f"{inline(ident)}: {inline(words[ident])}" if ident in words else inline(ident)
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     lines = [head, ["---"] * len(head), *rows]
     return [f"| {' | '.join(line)} |" for line in lines]
-
-
-def _plain(text: str) -> str:
-    """Text that does not end its cell."""
-    return " ".join(text.split()).replace("\\", "\\\\").replace("|", "\\|")
 
 
 def _there(value: float) -> bool:

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pmbench import ConfigError
-from pmbench_tasks.notes.command_options import borrowing, feedback_given, section_named
+from pmbench_tasks.notes.command_options import borrowing, feedback_given, refuse_idle, section_named
 from pmbench_tasks.notes.pipeline.options import SECTION, reading, selecting, working
+from pmbench_tasks.notes.pipeline.records import counted
 
 if TYPE_CHECKING:
     from pmbench_tasks.notes.pipeline.building import Built, Settings, Workshop
@@ -120,7 +121,7 @@ def update(checklist: Path, **asked: Any) -> int:
         settings=settings,
         work=work,
         stages=lambda references: stage_requests.of_update(known, file.items, references, settings),
-        read=[f"{checklist.name}: {len(known.items)} questions", _feedback_read(file)],
+        read=[f"{checklist.name}: {counted(len(known.items), 'question')}", _feedback_read(file)],
         about={"feedback": _about(file), "added_to": known.digest},
         told=told,
     )
@@ -174,6 +175,8 @@ def _carry_out(job: _Job, asked: dict[str, Any]) -> int:
             where="--judge",
             remedy="Give reference notes (--notes), or leave it out",
         )
+    if not references:
+        refuse_idle(("tests", "enforceability"), "--notes")
     done = asyncio.run(_pipeline(job, asked, references, folder))
     if done is None:
         return 0

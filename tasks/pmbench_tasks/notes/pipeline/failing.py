@@ -6,7 +6,7 @@ takes another model, and only the third says something of the data.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,7 +27,7 @@ _ANSWERED = frozenset({"unreadable", "no answer", UNPARSED, ABSENT, NEITHER, TWI
 
 
 class Unanswered(UserError):
-    """Nothing usable came because requests failed; the same command goes on: exit status 1."""
+    """Nothing usable came of what was asked, as where requests failed; the same command goes on: exit status 1."""
 
     exit_status = 1
 
@@ -73,12 +73,12 @@ def need(
         return
     kinds = by_kind(failures)
     if failed := requests_failed(kinds):
-        why = f"requests failed ({told(failed)}), and nothing is left after this stage"
+        why = f"requests failed (without an answer: {told(failed)}), and nothing is left after this stage"
         raise Unanswered(why, where=str(file), remedy=AGAIN)
     if empty_is_fine:
         return
     lost = f"; no usable answer of the model: {told(kinds)}" if kinds else ""
-    raise DataError(f"{what}{lost}", where=str(file), remedy=_longer(kinds) or remedy or "That file says why")
+    raise DataError(f"{what}{lost}", where=str(file), remedy=longer(kinds) or remedy or "That file says why")
 
 
 async def vectors_of(texts: Sequence[str], embedder: Embedder) -> NDArray[np.float32]:
@@ -106,7 +106,8 @@ def _bare(kind: str) -> str:
     return kind.rpartition(": ")[2]
 
 
-def _longer(kinds: Mapping[str, int]) -> str:
+def longer(kinds: Iterable[str]) -> str:
+    """What to do where texts are too long for a model; `""` where none is."""
     if any(_bare(kind) == TOO_LONG for kind in kinds):
         return "Texts are longer than the model's context: choose a model that takes longer ones"
     return ""

@@ -57,6 +57,11 @@ class Filtered(msgspec.Struct, frozen=True):
         return tuple(one.item for one in self.read if not one.why)
 
     @property
+    def answered(self) -> int:
+        """How many items somebody has said of what they are about, the file's own column among them."""
+        return sum(bool(one.tagged) for one in self.read)
+
+    @property
     def reasons(self) -> dict[str, int]:
         """How many items are not used, by reason."""
         found: dict[str, int] = {}

@@ -14,6 +14,8 @@ from pmbench_tasks.notes.checklist import checklist_json, read_checklist
 from pmbench_tasks.notes.pipeline.building import Built, History, Settings
 from pmbench_tasks.notes.pipeline.leaves import write_private
 from pmbench_tasks.notes.pipeline.records import by_kind
+from pmbench_tasks.notes.plain_text import inline
+from pmbench_tasks.notes.validation import LONGEST_NAME
 
 MADE_BY = "pmbench checklist"
 
@@ -28,6 +30,12 @@ def check_out(out: Path) -> None:
     where = f"--out {out}"
     if out.suffix.lower() != ".json":
         raise ConfigError("is to hold JSON", where=where, remedy="Call it something.json")
+    if len(out.stem) > LONGEST_NAME or not out.stem.isprintable():
+        raise ConfigError(
+            "its name is that of the checklist, and is long or has characters that cannot be printed",
+            where="--out",
+            remedy=f"Write at most {LONGEST_NAME} characters",
+        )
     if not out.absolute().parent.is_dir():
         raise ConfigError("there is no such folder", where=where, remedy="Make it first")
     if not out.exists():
@@ -114,17 +122,17 @@ def summary(built: Built, *, how: str, notes: Sequence[str] = ()) -> str:
 
 def _summary(built: Built, how: str, notes: Sequence[str]) -> Iterator[str]:
     history = built.history
-    yield f"# {_cell(built.checklist.name)} ({how})"
+    yield f"# {inline(built.checklist.name)} ({how})"
     yield ""
-    yield from (f"> {note}" for note in notes)
+    yield from (f"> {inline(note)}" for note in notes)
     yield from ("", "| stage | left |", "|---|---|")
-    yield from (f"| {stage} | {_cell(told)} |" for stage, told in history.counts.items())
+    yield from (f"| {stage} | {inline(told)} |" for stage, told in history.counts.items())
     if history.chosen is not None:
         yield ""
         yield selection_told(history)
     if lost := lost_told(history):
         yield from ("", "## Without a usable answer of a model", "")
-        yield from (f"- {line}" for line in lost)
+        yield from (f"- {inline(line)}" for line in lost)
     yield from (
         "",
         "## The checklist",
@@ -137,12 +145,12 @@ def _summary(built: Built, how: str, notes: Sequence[str]) -> Iterator[str]:
         rate = about.get("enforceability", {})
         tested = "" if rate.get("rate") is None else f"{rate['rate']:.2f} of {rate['judged']}"
         yield (
-            f"| {_cell(item.id)} | {_cell(item.question)} | {len(item.source_feedback)} |"
+            f"| {inline(item.id)} | {inline(item.question)} | {len(item.source_feedback)} |"
             f" {about.get('covers', '')} | {tested} |"
         )
     yield from ("", "## Dropped", "", "| stage | question | why |", "|---|---|---|")
     yield from (
-        f"| {one.stage} | {_cell(one.question)} ({one.id}) | {_cell(one.why)} |" for one in history.dropped
+        f"| {one.stage} | {inline(one.question)} ({one.id}) | {inline(one.why)} |" for one in history.dropped
     )
 
 
@@ -190,7 +198,3 @@ def _lost(history: History) -> dict[str, dict[str, int]]:
     """By stage and kind of failure, how many things a model gave no usable answer to."""
     stages = dict.fromkeys(one.stage for one in history.failures)
     return {stage: by_kind([one for one in history.failures if one.stage == stage]) for stage in stages}
-
-
-def _cell(text: str) -> str:
-    return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")

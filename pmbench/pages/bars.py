@@ -5,12 +5,28 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Protocol
 
 from pmbench.core.metric import Metric
-from pmbench.running.results import MetricResult
 
 LEFT, RIGHT = 34.0, 206.0
 """Ends of the scale, in the units of the drawing (240 wide)."""
+
+
+class Measured(Protocol):
+    """A number with its interval, as results and leaderboards have it."""
+
+    @property
+    def value(self) -> float | None:
+        """None where it is undefined."""
+
+    @property
+    def low(self) -> float | None:
+        """None where there is no interval."""
+
+    @property
+    def high(self) -> float | None:
+        """None where there is no interval."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +47,7 @@ class Bar:
     last: str
 
 
-def bar(
-    metric: Metric, found: MetricResult, scale: tuple[float, float], rule: float | None = None
-) -> Bar | None:
+def bar(metric: Metric, found: Measured, scale: tuple[float, float], rule: float | None = None) -> Bar | None:
     """The bar of a metric's value; None where it is undefined."""
     if found.value is None or not math.isfinite(found.value):
         return None
@@ -58,7 +72,7 @@ def bar(
     )
 
 
-def scale_of(metric: Metric, results: Iterable[MetricResult]) -> tuple[float, float]:
+def scale_of(metric: Metric, results: Iterable[Measured]) -> tuple[float, float]:
     """A scale that holds all of the numbers.
 
     It is the metric's limits where it has any and they hold; else it goes from 0 to 1, 2 or 5 times a power of ten,
