@@ -79,7 +79,8 @@ EXIT_STATUS = """## Exit status
 | status | meaning |
 |---|---|
 | 0 | done: the run is complete, or complete with no more missing than `--max-missing` allows |
-| 1 | incomplete: work is left, or more is missing than allowed; the same command goes on. Of `pmbench leaderboard`: a run or record that belongs into a table is damaged |
+| 1 | incomplete: work is left, or more is missing than allowed; the same command goes on |
+| 1 | of `pmbench leaderboard`: a run or record that belongs into a table is damaged |
 | 2 | an error that you can mend; one line says what, where and what to do |
 | 70 | a fault in pmbench itself; what was answered is kept |
 | 130 | interrupted; the same command goes on |
