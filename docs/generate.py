@@ -22,6 +22,8 @@ from pmbench.core.model import Usage
 from pmbench.running import records, results
 
 DOCS = Path(__file__).parent
+FAMILIES = ("archehr", "checklist", "triage")
+"""Commands of the built-in tasks; those of others have documentation of their own."""
 WIDTH = 96
 
 FILES: dict[str, list[type[msgspec.Struct]]] = {
@@ -71,6 +73,16 @@ def cli_reference() -> str:
         if command is None:
             raise LookupError(name)
         parts += [f"## pmbench {name}", "", "```", _help(command, f"pmbench {name}"), "```", ""]
+    for name in FAMILIES:
+        command = group.get_command(click.Context(group), name)
+        if not isinstance(command, click.Group):
+            raise LookupError(name)
+        parts += [f"## pmbench {name}", "", "```", _help(command, f"pmbench {name}"), "```", ""]
+        for sub in command.list_commands(click.Context(command)):
+            one = command.get_command(click.Context(command), sub)
+            if one is not None:
+                path = f"pmbench {name} {sub}"
+                parts += [f"### {path}", "", "```", _help(one, path), "```", ""]
     return "\n".join([*parts, EXIT_STATUS])
 
 

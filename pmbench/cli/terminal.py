@@ -211,7 +211,7 @@ def print_few(console: Console, clusters: int) -> None:
         told = (
             "There is no interval from one cluster."
             if clusters == 1
-            else f"Intervals from {clusters} clusters (fewer than {FEW_CLUSTERS}) are narrower than they should be."
+            else f"There are only {clusters} clusters (fewer than {FEW_CLUSTERS}): small differences cannot be shown."
         )
         console.print(told, style="yellow", soft_wrap=True)
 

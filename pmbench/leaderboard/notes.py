@@ -32,10 +32,7 @@ def _on_clusters(table: Table, metrics: Sequence[Metric]) -> Iterator[str]:
     by_cluster = [metric.title for metric in metrics if metric.scheme == "cluster" and metric.group is None]
     if table.clusters < FEW_CLUSTERS and by_cluster:
         of = "" if metrics[0].scheme == "cluster" else f" of {listed(by_cluster)}"
-        yield (
-            f"Only {counted(table.clusters, 'cluster')}: intervals{of} from fewer than {FEW_CLUSTERS} are too narrow,"
-            " and small differences cannot be shown."
-        )
+        yield f"Only {counted(table.clusters, 'cluster')}: small differences{of} cannot be shown."
     if metrics[0].scheme != "cluster":
         if table.units < FEW_MESSAGES:
             yield f"Only {counted(table.units, 'message')}: little can be concluded from so few."
