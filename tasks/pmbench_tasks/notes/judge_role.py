@@ -17,8 +17,8 @@ SMALL = "smollm2-135m"
 
 SMALL_CAUTION = (
     f"{SMALL} is a judge of 135 million parameters, for trying the machinery only: what it answers says nothing about"
-    " a note, a reply or a model. On 219 labelled answers of the demo it agreed with people in 93%, as often as people"
-    " said yes: it says yes to everything, and its κ is 0.00. Name a judge: --judge checklist=MODEL. See the"
+    " a note, a reply or a model. On 219 labelled answers of the demo it agreed with people in 93%, as often as"
+    " people said yes: it says yes to everything, and its κ is 0.00. Name a judge: --judge checklist=MODEL. See the"
     " card."
 )
 
