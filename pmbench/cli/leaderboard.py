@@ -17,20 +17,30 @@ _DAMAGED = 1
 
 
 @click.command()
-@click.option("-t", "--task", "name", required=True, help="Name of the task.")
+@click.option("-t", "--task", "name", help="Name of the task.")
+@click.option(
+    "--tasks",
+    metavar="NAMES",
+    help="Several tasks in one table, with commas between them: mean win rates and ranks, never a mean of values.",
+)
 @click.option(
     "-o",
     "--output",
     metavar="PATH",
-    help="Write the leaderboard to this file; its ending says in which format (.md, .csv, .json, .tex). With --format"
-    " also a folder. - for standard output.",
+    help="Write the leaderboard to this file; its ending says in which format (.md, .csv, .json, .html, .tex)."
+    " With --format also a folder. - for standard output.",
 )
 @click.option(
     "-f",
     "--format",
     "form",
     metavar="FORMATS",
-    help="md, csv, json, latex, or several with commas between them.",
+    help="md, csv, json, html, latex, or several with commas between them.",
+)
+@click.option(
+    "--plots",
+    metavar="FOLDER",
+    help="Also draw the intervals, and cost against quality, as PNG, SVG and PDF files in this folder.",
 )
 @click.option(
     "--columns",
@@ -80,9 +90,11 @@ _DAMAGED = 1
 @click.pass_context
 def leaderboard(
     context: click.Context,
-    name: str,
+    name: str | None,
+    tasks: str | None,
     output: str | None,
     form: str | None,
+    plots: str | None,
     columns: str | None,
     include_incomplete: bool,
     max_missing: float,
@@ -101,14 +113,38 @@ def leaderboard(
 
     Exit status: 0 done, 1 a run or record that belongs into a table is damaged, 2 an error that you can mend.
     """
+    from pmbench.cli.leaderboard_tasks import several
     from pmbench.core.registry import load_task
     from pmbench.leaderboard.board import leaderboard as make
     from pmbench.leaderboard.columns import parse
     from pmbench.leaderboard.formats import FORMATS, files
     from pmbench.leaderboard.page import check_output
+    from pmbench.leaderboard.plots import require_matplotlib, write_plots
     from pmbench.leaderboard.tested import Resampling
     from pmbench.running.plan import runs_folder
 
+    statistics = Resampling(resamples=resamples, permutations=resamples, seed=seed, correction=correction)
+    folders = (
+        None if records and folder is None else runs_folder(folder),
+        Path(records) if records else None,
+    )
+    if tasks is not None:
+        _alone({"--task": name, "--columns": columns, "--plots": plots, "--aggregate": aggregate})
+        damaged = several(
+            tasks,
+            folders,
+            output=output,
+            form=form,
+            include_incomplete=include_incomplete,
+            max_missing=max_missing,
+            statistics=statistics,
+            exclude=exclude,
+        )
+        context.exit(_DAMAGED if damaged else 0)
+    if name is None:
+        raise click.UsageError("Missing option '-t' / '--task' (or '--tasks').")
+    if plots is not None:
+        require_matplotlib()
     task = load_task(name)
     names = parse(columns, [metric.name for metric in task.metrics]) if columns is not None else None
     written = files(name, output, form)
@@ -116,17 +152,31 @@ def leaderboard(
         check_output(path, FORMATS[one].beginning.encode())
     board = make(
         task,
-        None if records and folder is None else runs_folder(folder),
-        records=Path(records) if records else None,
+        folders[0],
+        records=folders[1],
         include_incomplete=include_incomplete,
         max_missing=max_missing,
-        statistics=Resampling(resamples=resamples, permutations=resamples, seed=seed, correction=correction),
+        statistics=statistics,
         aggregate=aggregate,
         exclude=exclude,
     )
+    drawn = write_plots(board, task.metrics[0], Path(plots)) if plots is not None else []
     _give(board, task, names, written, _printed(output, form))
+    for path in drawn:
+        click.echo(f"written: {path}", err=output == "-" or (output is None and form is not None))
     if any(left.damaged for left in board.left_out):
         context.exit(_DAMAGED)
+
+
+def _alone(given: dict[str, str | None]) -> None:
+    """Refuse what is not for several tasks."""
+    from pmbench.core.errors import ConfigError
+
+    for option, value in given.items():
+        if value is not None:
+            raise ConfigError(
+                f"{option} is not for several tasks", where="--tasks", remedy="Leave one of the two out"
+            )
 
 
 def _printed(output: str | None, form: str | None) -> str | None:

@@ -38,25 +38,25 @@ def show(board: Leaderboard, names: Sequence[str] | None = None) -> None:
         chosen = columns(board, names, table.correction) if names is not None else None
         judges = " / ".join(dict.fromkeys(judges_text(row.judges) for row in table.rows))
         told = f"judges: {judges}"
-        _print_title(
+        print_title(
             f"{board.title}: {table.data}, {table.instances} of {table.dataset} instances, "
             f"{counted(table.units, 'message') if table.units else counted(table.clusters, 'cluster')};"
             f" judges {judges or 'none'}"
         )
-        _print_lines(f"  {line}" for line in table.differs if line != told)
+        print_lines(f"  {line}" for line in table.differs if line != told)
         own = board.of(table)
         if chosen is None:
             _print_systems(own, table)
         else:
             _print_chosen(chosen, table)
-        _print_lines(table.words)
-        _print_lines(f"- {note}" for note in table.notes)
+        print_lines(table.words)
+        print_lines(f"- {note}" for note in table.notes)
         if chosen is None:
             _print_further(own, table)
-        _print_lines([""])
+        print_lines([""])
     if names is None and board.tables and (board.others or board.groups):
-        _print_lines(["-o FILE writes all metrics, each with its interval (-o - shows them here)."])
-    _print_lines(left_out(board))
+        print_lines(["-o FILE writes all metrics, each with its interval (-o - shows them here)."])
+    print_lines(left_out(board))
 
 
 def left_out(board: Leaderboard) -> list[str]:
@@ -75,7 +75,7 @@ def _print_further(own: Leaderboard, table: Table) -> None:
         _print_group(own, group, table)
     if absent:
         titles = "; ".join(group.title for group in absent)
-        _print_lines(["", f"No system here has the numbers of these tables: {titles}."])
+        print_lines(["", f"No system here has the numbers of these tables: {titles}."])
     _print_cost(table)
 
 
@@ -89,7 +89,7 @@ def _print_chosen(chosen: Sequence[Column], table: Table) -> None:
         name = row.model + (f" ({row.settings})" if row.settings else "")
         cells = [between.join(filter(None, column.cell(row))) for column in chosen]
         rows.append([str(row.number), name, row.strategy, *cells])
-    _print_blocks(["", "system", "strategy"], [column.title for column in chosen], rows)
+    print_blocks(["", "system", "strategy"], [column.title for column in chosen], rows)
 
 
 def _print_systems(board: Leaderboard, table: Table) -> None:
@@ -120,19 +120,19 @@ def _print_systems(board: Leaderboard, table: Table) -> None:
         cells += [against.p_text if against else DASH]
         cells += [measured(row.measures[one.name]) for one in headlines]
         rows.append([*cells, str(row.counts.scored), row.failures])
-    _print_blocks(["", "system", "strategy"], heads, rows)
+    print_blocks(["", "system", "strategy"], heads, rows)
 
 
 def _print_strategies(board: Leaderboard, table: Table) -> None:
-    _print_lines([""])
-    _print_title("Strategies: mean ± standard deviation over models (how much models differ, no interval)")
+    print_lines([""])
+    print_title("Strategies: mean ± standard deviation over models (how much models differ, no interval)")
     heads = [*board.leading, *board.others]
     rows = [
         [one.strategy, str(one.models), *(one.spreads[head.name].text for head in heads)]
         for one in table.strategies
     ]
-    _print_blocks(["strategy", "models"], [_heading(head) for head in heads], rows)
-    _print_lines(f"- {note}" for note in table.strategy_notes)
+    print_blocks(["strategy", "models"], [_heading(head) for head in heads], rows)
+    print_lines(f"- {note}" for note in table.strategy_notes)
 
 
 def _print_group(board: Leaderboard, group: GroupHead, table: Table) -> None:
@@ -156,13 +156,13 @@ def _print_group(board: Leaderboard, group: GroupHead, table: Table) -> None:
         marks = [row.number in near_rows.get(name, ()) for name in group.metrics]
         texts = [row.measures[name].number for name in group.metrics]
         rows.append([str(row.number), row.model, row.strategy, *map(_marked, texts, marks)])
-    _print_lines([""])
-    _print_title(group.title + (", mean ± standard deviation over models" if table.strategies else ""))
-    _print_blocks(names, [_heading(head) for head in board.columns(group)], rows)
+    print_lines([""])
+    print_title(group.title + (", mean ± standard deviation over models" if table.strategies else ""))
+    print_blocks(names, [_heading(head) for head in board.columns(group)], rows)
     if reference:
         of_strategies, of_rows = reference.nearest_strategies.values(), reference.nearest.values()
         marked = any(of_strategies) if table.strategies else any(of_rows)
-        _print_lines([f"* nearest to {group.reference}"] * marked + [f"- {note}" for note in reference.notes])
+        print_lines([f"* nearest to {group.reference}"] * marked + [f"- {note}" for note in reference.notes])
 
 
 def _print_cost(table: Table) -> None:
@@ -176,10 +176,10 @@ def _print_cost(table: Table) -> None:
         [str(row.number), row.model, row.strategy, *(cells[place] for _, cells in columns)]
         for place, row in enumerate(table.rows)
     ]
-    _print_lines([""])
-    _print_title("Cost and time")
-    _print_blocks(["", "system", "strategy"], [title for title, _ in columns], rows)
-    _print_lines(f"- {note}" for note in cost_notes(table.rows))
+    print_lines([""])
+    print_title("Cost and time")
+    print_blocks(["", "system", "strategy"], [title for title, _ in columns], rows)
+    print_lines(f"- {note}" for note in cost_notes(table.rows))
 
 
 def _heading(head: MetricHead) -> str:
@@ -190,13 +190,15 @@ def _marked(text: str, marked: bool) -> str:
     return f"{text}*" if marked else text
 
 
-def _print_title(text: str) -> None:
+def print_title(text: str) -> None:
+    """A line in bold."""
     from pmbench.cli.terminal import output
 
     output().print(printable(text), style="bold", markup=False)
 
 
-def _print_lines(lines: Iterable[str]) -> None:
+def print_lines(lines: Iterable[str]) -> None:
+    """Lines as they are, made printable."""
     from pmbench.cli.terminal import output
 
     console = output()
@@ -204,7 +206,7 @@ def _print_lines(lines: Iterable[str]) -> None:
         console.print(printable(line), markup=False, soft_wrap=True)
 
 
-def _print_blocks(names: Sequence[str], heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+def print_blocks(names: Sequence[str], heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """A table, cut into several where the terminal is too narrow for its columns of numbers."""
     from pmbench.cli.terminal import output
 

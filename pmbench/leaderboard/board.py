@@ -41,7 +41,32 @@ def leaderboard(
     aggregate: Literal["strategy"] | None = None,
     exclude: Sequence[str] = (),
 ) -> Leaderboard:
-    """Set the runs of a task side by side.
+    """Set the runs of a task side by side. Arguments and errors as in `worked_out`."""
+    return worked_out(
+        task,
+        runs,
+        records=records,
+        include_incomplete=include_incomplete,
+        max_missing=max_missing,
+        statistics=statistics,
+        aggregate=aggregate,
+        exclude=exclude,
+    )[0]
+
+
+def worked_out(
+    task: Task | type[Task],
+    runs: Path | None,
+    *,
+    records: Path | None = None,
+    include_incomplete: bool = False,
+    max_missing: float = 1.0,
+    statistics: Resampling = DEFAULT,
+    aggregate: Literal["strategy"] | None = None,
+    exclude: Sequence[str] = (),
+    missed: list[str] | None = None,
+) -> tuple[Leaderboard, list[list[KeptColumns]]]:
+    """The leaderboard of a task, and for each table the scores of its rows, in their order.
 
     Args:
         task: whose runs; its metrics are the columns.
@@ -53,6 +78,7 @@ def leaderboard(
         statistics: how intervals and tests are made.
         aggregate: `strategy`: each table also has its strategies over all models that they were used with.
         exclude: beginnings of digests of runs to leave out.
+        missed: takes those beginnings that no run of this task has; None: they are an error.
 
     Raises:
         StorageError: there is no run and no record of this task, or none that is to be excluded; or a record is of a
@@ -69,7 +95,7 @@ def leaderboard(
             where=str(runs or records),
             remedy=remedy,
         )
-    entries = _without(entries, exclude, left)
+    entries = _without(entries, exclude, left, missed)
     columns = {id(entry): KeptColumns(entry.scores) for entry in entries}
     agreeing = [
         entry
@@ -79,12 +105,13 @@ def leaderboard(
     ]
     metrics = _in_use(task.metrics, agreeing)
     groups = group_heads(metrics)
-    tables = []
+    tables, of_rows = [], []
     for group in comparable(agreeing, task.version, task.options):
         scored = [columns[id(entry)] for entry in group.entries]
         table, places = _table(metrics, group, scored, statistics, task.cautions)
         strategies, told = by_strategy(metrics, table.rows) if aggregate else ([], [])
         ordered = [scored[place] for place in places]
+        of_rows.append(ordered)
         tables.append(
             msgspec.structs.replace(
                 table,
@@ -93,7 +120,7 @@ def leaderboard(
                 strategy_notes=told,
             )
         )
-    return Leaderboard(
+    board = Leaderboard(
         task=task.name,
         title=task.title or task.name,
         version=task.version,
@@ -103,6 +130,7 @@ def leaderboard(
         statistics=statistics,
         groups=groups,
     )
+    return board, of_rows
 
 
 def _in_use(metrics: Sequence[Metric], entries: Sequence[Entry]) -> list[Metric]:
@@ -113,13 +141,18 @@ def _in_use(metrics: Sequence[Metric], entries: Sequence[Entry]) -> list[Metric]
     return [metric for metric in metrics if not metric.optional or metric.name in valued]
 
 
-def _without(entries: Sequence[Entry], exclude: Sequence[str], left: list[LeftOut]) -> list[Entry]:
+def _without(
+    entries: Sequence[Entry], exclude: Sequence[str], left: list[LeftOut], missed: list[str] | None
+) -> list[Entry]:
     """The entries whose run is not excluded; those that are stand among what is left out."""
     kept = list(entries)
     for beginning in exclude:
         start = beginning.strip().lower()
         gone = [entry for entry in kept if start and entry.results.run.startswith(start)]
-        if not start or not (gone or any(_digest_in(one.where).startswith(start) for one in left)):
+        known = gone or any(_digest_in(one.where).startswith(start) for one in left)
+        if start and not known and missed is not None:
+            missed.append(beginning)
+        elif not start or not known:
             raise StorageError(
                 f"no run of this task begins with {beginning[:80]!r}",
                 where="--exclude",

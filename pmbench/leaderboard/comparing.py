@@ -158,7 +158,7 @@ def compared(metric: Metric, systems: Sequence[ScoreColumns], statistics: Resamp
         common=len(shared),
         notes=[
             *([f"{note}."] if note else []),
-            *standing_notes(metric, values, pairs, used, (len(shared), max(map(len, scored)))),
+            *standing_notes(metric, values, pairs, used, (len(shared), max(map(len, scored))), statistics),
         ],
     )
 

@@ -13,6 +13,7 @@ from pmbench.leaderboard.csv_page import LEADING, render_csv
 from pmbench.leaderboard.json_page import render_json
 from pmbench.leaderboard.latex import BEGINNING, render_latex
 from pmbench.leaderboard.markdown import render_markdown
+from pmbench.leaderboard.page import HTML_BEGINNING
 from pmbench.leaderboard.reported import reported
 from pmbench.leaderboard.table import Leaderboard
 
@@ -34,12 +35,19 @@ class Format:
     render: Render
 
 
+def _html(board: Leaderboard, task: Task | type[Task], names: Sequence[str] | None) -> str:
+    from pmbench.leaderboard.html_page import render_html  # Templates and drawings are for this format alone.
+
+    return render_html(board, task, names)
+
+
 FORMATS: dict[str, Format] = {
     "md": Format(".md", "# Leaderboard: ", render_markdown),
     "csv": Format(
         ".csv", f"{','.join(LEADING)},", lambda board, task, names: render_csv(board, reported(task), names)
     ),
     "json": Format(".json", '{\n "schema": ', lambda board, task, _: render_json(board, reported(task))),
+    "html": Format(".html", HTML_BEGINNING, _html),
     "latex": Format(".tex", BEGINNING, lambda board, task, names: render_latex(board, reported(task), names)),
 }
 

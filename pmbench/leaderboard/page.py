@@ -13,6 +13,12 @@ from pmbench.core.errors import StorageError
 BEGINNING = b"# Leaderboard: "
 """What every page in Markdown begins with."""
 
+HTML_BEGINNING = (
+    '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+    '<meta name="generator" content="pmbench leaderboard">'
+)
+"""What every page of HTML begins with, and the report of a run does not."""
+
 
 def check_output(path: Path, beginning: bytes = BEGINNING) -> None:
     """Check that a page may be written here; better before the work than after.

@@ -87,6 +87,18 @@ def scale_of(metric: Metric, results: Iterable[Measured]) -> tuple[float, float]
     return (-reach if min(numbers, default=0.0) < 0 else 0.0), reach
 
 
+def narrow_scale(results: Iterable[Measured]) -> tuple[float, float]:
+    """The narrowest scale that holds all of the numbers and ends at round ones; it need not hold 0."""
+    numbers = [number for one in results for number in (one.value, one.low, one.high) if number is not None]
+    finite = [number for number in numbers if math.isfinite(number)]
+    if not finite:
+        return 0.0, 1.0
+    low, high = min(finite), max(finite)
+    step = _round_up(max(high - low, abs(high) * 1e-6, 1e-12) / 10)
+    low, high = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
+    return low * step, max(high, low + 1) * step
+
+
 def _round_up(number: float) -> float:
     """The least of 1, 2 and 5 times a power of ten that is no less than the number; 1 for 0."""
     power: float = 10.0 ** math.floor(math.log10(number)) if number else 1.0
@@ -94,4 +106,4 @@ def _round_up(number: float) -> float:
 
 
 def _end(metric: Metric, end: float) -> str:
-    return f"{100 * end:g}%" if metric.unit == "%" else f"{end:g}"
+    return f"{100 * end:.4g}%" if metric.unit == "%" else f"{end:.4g}"

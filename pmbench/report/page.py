@@ -19,6 +19,7 @@ from pmbench.core.errors import StorageError
 from pmbench.core.view import SIGNS
 from pmbench.leaderboard.wording import counted
 from pmbench.pages import strict
+from pmbench.pages.figures import MISSING
 from pmbench.report import heading, numbers, plots
 from pmbench.report.entries import STATES, Entry, listed
 
@@ -95,7 +96,7 @@ def _tables(task: Task, results: Results, values: Sequence[float]) -> dict[str, 
         "usage": numbers.usage_columns(results.usage),
         "spread": plots.spread(primary, values, whole.value if whole is not None else None),
         "values": len(values),
-        "no_plots": plots.MISSING,
+        "no_plots": MISSING,
     }
 
 

@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from pmbench.core.metric import Metric
 from pmbench.pages.drawing import inline
-from pmbench.pages.figures import MISSING, can_draw, figure
+from pmbench.pages.figures import can_draw, figure
 from pmbench.pages.visible import visible
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ is Σ r_c² a_c / (Σ bottom)²:
 
 Bounds take Student's t with C − 1 degrees of freedom. In simulations CR3 holds the truth best with few clusters: of a
 difference of two systems in 93 to 95% of datasets of 8 clusters and more, of one value between limits, on the logit
-scale, in 94 to 97%; percentiles of a bootstrap hold it in 82 to 94% with fewer than 50
+scale, in 94 to 98%; percentiles of a bootstrap hold it in 82 to 94% with fewer than 50
 (`benchmarks/statistics_simulations.py`).
 """
 

@@ -2,7 +2,7 @@
 
 With fewer than `FEW_CLUSTERS` of them nominal 95% percentile intervals hold the truth in 82 to 94% of simulated
 datasets; those of the leave-one-cluster-out jackknife with Student's t hold differences in 93 to 95% and values with
-limits, on the logit scale, in 94 to 97% (`cluster_robust`; `benchmarks/statistics_simulations.py`). Values near a
+limits, on the logit scale, in 94 to 98% (`cluster_robust`; `benchmarks/statistics_simulations.py`). Values near a
 limit that is not known are held in 85 to 95%: a metric should name its limits. Nothing is drawn. Differences of two
 systems have such bounds too (`randomisation.paired_tests`).
 """

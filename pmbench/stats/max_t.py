@@ -7,9 +7,9 @@ smaller than the one before (Romano & Wolf, JASA 100, 2005, and Econometrica 73,
 statistics; p-values: Statistics & Probability Letters 113, 2016). Differences of the same systems go together, and
 this makes use of it: Holm's method, which cannot, asks for more.
 
-It errs on the safe side with few clusters: in simulations at a level of 5% some true hypothesis is rejected in 0 to
-2% of datasets of 12 clusters and in 2 to 4% of 25 (`benchmarks/statistics_simulations.py`); Holm's method on
-randomisation tests then finds more.
+It errs on the safe side with few clusters: in simulations of five equal systems at a level of 5% something is
+rejected in 0 to 2% of datasets of 12 clusters and in 2 to 4% of 25 (`benchmarks/statistics_simulations.py` has six
+systems); Holm's method on randomisation tests then finds as much or more.
 """
 
 from __future__ import annotations

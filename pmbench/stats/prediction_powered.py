@@ -9,8 +9,7 @@ prediction-powered inference: Angelopoulos et al., Science 382, 2023).
 Covariances and variances are taken from sums over clusters, so that rows of one cluster count as the one thing that
 they are. The standard error is that of the leave-one-cluster-out jackknife (`cluster_robust`), which finds λ anew
 each time: with few labels the choice of λ is a good part of the uncertainty. The paper's formula, which is for many
-labels, leaves it out: with 20 of them its intervals hold the truth in 88% of simulated datasets, these in 95%
-(`benchmarks/statistics_simulations.py`).
+labels, leaves it out, and with a few dozen of them its intervals are too narrow.
 """
 
 from __future__ import annotations

@@ -151,8 +151,8 @@ def ranking_interval(
         statistics: of each list.
         values: of the lists themselves.
         rankings: the lists. They stand for themselves: the interval is about other items, not other lists.
-        resamples, seed: of the draws. A list's draws depend on its name (or `draw`), ids and strata and on nothing else, so
-            that all systems and statistics are given the same ones; the order of its items does not matter.
+        resamples, seed: of the draws. A list's draws depend on its name (or `draw`), ids and strata and on nothing
+            else, so that all systems and statistics are given the same ones; the order of its items does not matter.
         level: coverage asked for, between 0 and 1.
         limits: the least and the most that the mean over these lists can be; bounds stay inside. Where no draw
             shows any spread at one of them, bounds are those of `bootstrap.at_a_limit`, items being the units.

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -22,6 +22,8 @@ from pmbench.stats.bootstrap import RESAMPLES
 from pmbench.stats.checks import UnusableNumbers, require_level
 from pmbench.stats.clusters import Floats
 from pmbench.stats.joint import Systems
+from pmbench.stats.joint_draws import joint_values
+from pmbench.stats.schemes import Rows
 
 _EQUAL = 1e-12
 
@@ -32,15 +34,16 @@ class TaskColumns:
 
     Attributes:
         name: unique; it seeds the task's draws, together with the seed given.
-        metric: of scheme `cluster`; whether more is better must be known.
-        systems: columns (n, k) of each system, row by row the same instances; None: the system was not run.
-        clusters: the cluster of each row, length n.
+        metric: whether more is better must be known.
+        systems: columns (n, k) of each system, row by row the same instances; None: the system was not run. Where the
+            metric is not of the scheme `cluster`, its `Rows`.
+        clusters: the cluster of each row, length n; not used by other schemes.
     """
 
     name: str
     metric: Metric
-    systems: Sequence[Floats | None]
-    clusters: Sequence[Hashable]
+    systems: Sequence[Floats | Rows | None]
+    clusters: Sequence[Hashable] = ()
 
 
 class Standing(msgspec.Struct, frozen=True):
@@ -50,7 +53,8 @@ class Standing(msgspec.Struct, frozen=True):
         win_rate, win_low, win_high: mean win rate with its interval.
         rank, rank_low, rank_high: mean rank with its interval.
         tasks: in how many tasks it has a value beside another system's.
-        undefined: resamples left out because some system had no value in them.
+        undefined: resamples left out because some system had no value in them; all of them, and so no interval,
+            where the scheme of a task allows no draw.
     """
 
     win_rate: float
@@ -83,7 +87,6 @@ def standings(
     Raises:
         UnusableNumbers: two tasks of one name, other numbers of systems, a metric neither end of which is better, or
             NaN in the columns.
-        ValueError: a metric that is resampled in another way.
     """
     alpha = require_level(level)
     count = _checked(tasks)
@@ -95,20 +98,43 @@ def standings(
         there = [number for number, columns in enumerate(task.systems) if columns is not None]
         if len(there) < 2:
             continue
-        found = Systems(task.metric, [c for c in task.systems if c is not None], task.clusters)
+        values, blocks = _values(task, there, resamples, _seed(seed, task.name))
         sign = 1.0 if task.metric.higher_is_better else -1.0
-        both = wins_and_ranks(sign * found.values[None, :])[:, 0]
-        defined = ~np.isnan(both[0, found.place])
+        both = wins_and_ranks(sign * values[None, :])[:, 0]
+        defined = ~np.isnan(both[0])
         kept = np.array(there, dtype=np.intp)[defined]
         seen[kept] += 1
-        observed[:, kept] += both[:, found.place[defined]]
+        observed[:, kept] += both[:, defined]
         start = 0
-        for weights in found.draws(resamples, _seed(seed, task.name)):
-            stop = start + len(weights)
-            of_block = wins_and_ranks(sign * found.drawn_values(weights))
-            drawn[:, start:stop, kept] += of_block[:, :, found.place[defined]]
+        for block in blocks:
+            stop = start + len(block)
+            drawn[:, start:stop, kept] += wins_and_ranks(sign * block)[:, :, defined]
             start = stop
+        drawn[:, start:, kept] = np.nan
     return [_standing(observed[:, s], drawn[:, :, s], int(seen[s]), alpha) for s in range(count)]
+
+
+def _values(
+    task: TaskColumns, there: Sequence[int], resamples: int, seed: int
+) -> tuple[Floats, Iterator[Floats]]:
+    """Values of the systems that are there, shape (S,), and blocks of them in resamples, shape (b, S)."""
+    systems = [task.systems[number] for number in there]
+    if task.metric.scheme == "cluster":
+        tables = [one.columns if isinstance(one, Rows) else one for one in systems]
+        found = Systems(task.metric, [table for table in tables if table is not None], task.clusters)
+        blocks = (found.drawn_values(weights)[:, found.place] for weights in found.draws(resamples, seed))
+        return found.values[found.place], blocks
+    rows = [one for one in systems if isinstance(one, Rows)]
+    values = np.array([float(task.metric.value(one.columns.sum(axis=0))) for one in rows])
+    return values, _as_many(joint_values(task.metric, rows, resamples=resamples, seed=seed), resamples)
+
+
+def _as_many(blocks: Iterable[Floats], resamples: int) -> Iterator[Floats]:
+    """As many draws as are wanted: where fewer were made, as of long lists, the same ones again."""
+    made = [block for block in blocks if len(block)]
+    if made:
+        drawn = np.concatenate(made)
+        yield drawn[np.arange(resamples) % len(drawn)]
 
 
 def wins_and_ranks(values: Floats) -> Floats:

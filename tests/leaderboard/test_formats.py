@@ -206,7 +206,7 @@ def test_where_each_format_goes(tmp_path: Path) -> None:
     [
         (None, "md,csv", "2 formats cannot go to one place"),
         ("-", "md,csv", "Name a folder for them"),
-        ("x", "html5", "no format called 'html5'. There are: md, csv, json, latex"),
+        ("x", "html5", "no format called 'html5'. There are: md, csv, json, html, latex"),
         ("x", ",", "no format is named"),
     ],
 )

@@ -12,11 +12,14 @@ import pytest
 from made_runs import SENTINEL, Made, Themed, Toy, themed, write
 from recorded_runs import FAST, SALT, both, page, record
 
+from pmbench.cli.main import run
 from pmbench.core.errors import ConfigError
+from pmbench.core.registry import load_task
 from pmbench.leaderboard.board import leaderboard
 from pmbench.leaderboard.collect import collect
 from pmbench.leaderboard.json_page import render_json
 from pmbench.leaderboard.reported import Reported
+from pmbench.leaderboard.tested import Resampling
 from pmbench.running.record_files import NewerRecord
 from pmbench.running.record_names import Names, salt_from
 
@@ -50,6 +53,28 @@ def test_the_page_from_records_is_the_page_from_runs_to_the_last_byte(tmp_path: 
 def test_hashed_ids_move_no_number(tmp_path: Path, kind: str) -> None:
     runs, records = both(tmp_path, *KINDS[kind], salt=SALT)
     assert page(None, records) == page(runs)
+
+
+def test_hashed_ids_move_no_end_of_an_interval_of_inboxes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Messages of an inbox are drawn again; which ones are is not a matter of how they are called."""
+    runs, task = tmp_path / "runs", load_task("inbox-triage")
+    for strategy in ("length", "random"):
+        assert run(["run", "-t", "inbox-triage", "-d", "demo", "-s", strategy, "--runs", str(runs)]) == 0
+    records = tmp_path / "records"
+    records.mkdir()
+    for number, path in enumerate(sorted(runs.glob("inbox-triage/*/*/run.json"))):
+        record(path.parent, records / f"r{number}", salt=SALT)
+    how = Resampling(resamples=1000)
+    boards = [
+        leaderboard(task, runs, statistics=how),
+        leaderboard(task, None, records=records, statistics=how),
+    ]
+    assert boards[0].tables[0].rows[0].measures["t_ndcg_10"].low is not None
+    assert boards[0].tables[0].rows[1].standing.best is not None
+    one, other = (re.sub(r'"where": "[^"]*"', "", render_json(board, Reported())) for board in boards)
+    assert one == other
 
 
 def test_groups_and_full_precision_too(tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ class Answering:
 
     name = "answering"
     offers = frozenset({"chat"})
+    features: frozenset[str] = frozenset()
     parallel, chooses_in_words = 4, True
 
     def __init__(self, answer: Callable[[str], str | Completion | RequestFailed]) -> None:

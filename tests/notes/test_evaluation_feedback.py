@@ -201,6 +201,30 @@ def test_the_majority_is_scikit_learns_dummy_classifier() -> None:
     assert (found.majority.value, found.majority_f1.value) == pytest.approx(np.mean(scores, axis=0))
 
 
+@pytest.mark.parametrize("counts", [(7, 8), (8, 7), (12, 13), (4, 11)])
+def test_saying_the_most_frequent_rating_is_no_worse_than_its_share(counts: tuple[int, int]) -> None:
+    # Of 7 and 8 items a stratified test part takes 1 and 2, which leaves a tie of 6 and 6 to learn from.
+    from sklearn.dummy import DummyClassifier
+    from sklearn.model_selection import train_test_split
+
+    stars = [1.0] * counts[0] + [5.0] * counts[1]
+    matrix = np.random.default_rng(0).integers(0, 2, (3, len(stars))).astype(float)
+    found = predict_stars(matrix, stars, splits=4)
+    often = 5 if counts[1] > counts[0] else 1
+    scores = []
+    for seed in range(4):
+        x, test, y, truth = train_test_split(
+            matrix.T, np.array(stars, dtype=int), test_size=0.2, stratify=stars, random_state=seed
+        )
+        tied = (y == 1).sum() == (y == 5).sum()
+        dummy = DummyClassifier(strategy="constant", constant=often) if tied else DummyClassifier()
+        scores.append((dummy.fit(x, y).predict(test) == truth).mean())
+    assert found.majority.value == pytest.approx(np.mean(scores))
+    assert found.majority.value >= max(counts) / sum(counts) - 1 / len(truth)
+    if counts in ((7, 8), (8, 7)):
+        assert found.majority.value == pytest.approx(2 / 3) and found.majority.value > 8 / 15
+
+
 def test_cross_validation_chooses_as_scikit_learns_search_does() -> None:
     from sklearn.linear_model import LogisticRegression
     from sklearn.model_selection import GridSearchCV, StratifiedKFold

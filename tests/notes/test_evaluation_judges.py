@@ -101,7 +101,8 @@ def test_a_judge_that_says_what_people_say_agrees_wholly_and_splits_are_left_out
     judge = Answers(labels.notes, labels.questions, np.nan_to_num(consensus, nan=1.0))
     found = judge_agreement(judge, labels, resamples=50)
     assert (found.pooled.accuracy.value, found.pooled.kappa.value) == (1.0, 1.0)
-    assert found.unlabelled == int(np.isnan(consensus).sum()) == 21
+    # Both annotators answered everything: where there is no consensus, they disagree.
+    assert (found.unlabelled, found.divided) == (0, int(np.isnan(consensus).sum())) == (0, 21)
     some = Answers(labels.notes[:3], ("ap05", "other"), np.ones((3, 2)))
     part = judge_agreement(some, labels, resamples=50)
     assert (part.questions, part.pooled.accuracy.units) == (("ap05",), 1)
@@ -117,12 +118,27 @@ def test_a_judge_that_says_what_people_say_agrees_wholly_and_splits_are_left_out
         ("visit,question,annotator1\nv,q,perhaps\n", "row 1, column 'annotator1'"),
         ("visit,question,annotator1\nv,q,yes\nv,q,no\n", "row 2"),
         ("visit,question,annotator1\n,q,yes\n", "row 1, column 'visit'"),
+        (
+            "visit,version,question,annotator1\nv,draft,q,no\n",
+            "no column 'draft', and 'version' is taken for nothing",
+        ),
+        ("visit,Draft,question,annotator1,x\nv,a,q,no,\n", "and 'Draft', 'x' are taken for nothing"),
     ],
 )
 def test_broken_labels_say_where(text: str, complaint: str, tmp_path: Path) -> None:
     (tmp_path / "l.csv").write_text(text, encoding="utf-8")
     with pytest.raises(DataError, match=complaint):
         read_labels(tmp_path / "l.csv")
+
+
+def test_answers_without_a_label_are_not_answers_on_which_people_disagree(tmp_path: Path) -> None:
+    (tmp_path / "l.csv").write_text(
+        "visit,question,annotator1,annotator2\nv,q,yes,no\nv,r,,\nw,q,yes,\n", encoding="utf-8"
+    )
+    labels = read_labels(tmp_path / "l.csv")
+    found = judge_agreement(Answers(("v", "w"), ("q", "r"), np.ones((2, 2))), labels, resamples=50)
+    # v/q: one yes, one no. v/r: nobody. w/q: yes. w/r is not in the file.
+    assert (found.divided, found.unlabelled, found.pooled.both) == (1, 2, 1)
 
 
 def test_labels_without_drafts_or_with_gaps(tmp_path: Path) -> None:

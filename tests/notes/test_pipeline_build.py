@@ -98,6 +98,14 @@ def test_a_checklist_grows_from_twenty_remarks(server: Any, tmp_path: Path) -> N
     assert [item.id for item in grown.items] == ["q01", "q02", "q03", "q04"]
 
 
+def test_a_checklist_that_covers_nothing_is_written_and_said_so_aloud(server: Any, tmp_path: Path) -> None:
+    nothing = {f"<feedback>{text}": '{"covering": []}' for _, text, *_ in FEEDBACK}
+    server.control(answers={**scripts(order()), **nothing})
+    done = pmbench(tmp_path, *words(tmp_path, server.v1))
+    assert done.returncode == 1 and (tmp_path / "grown.json").exists()
+    assert "NO FEEDBACK IS COVERED" in done.stderr.splitlines()[-1] and "Traceback" not in done.stderr
+
+
 def test_every_stage_says_what_it_left_and_why(server: Any, tmp_path: Path) -> None:
     done = pmbench(tmp_path, *words(tmp_path, server.v1))
     left = tmp_path / "grown-stages"
@@ -215,7 +223,7 @@ def test_a_dry_run_says_what_would_be_asked_and_asks_nothing(server: Any, tmp_pa
     assert done.returncode == 0, done.stderr
     assert answered(server) == 0 and not (tmp_path / "grown-stages").exists()
     told = {line[:15].strip(): line[15:].strip() for line in done.stdout.splitlines()}
-    assert "read            feedback.csv: 19 feedback items" in done.stdout
+    assert "read            feedback.csv: 19 of 20 rows of feedback" in done.stdout
     assert "read            notes.jsonl: 4 reference notes with assessment_and_plan" in done.stdout
     for role in ("model", "judge", "embedder"):
         assert told[role].endswith(", on this machine") and told[role].startswith("openai:")
@@ -272,7 +280,10 @@ def test_ctrl_c_ends_it_and_what_was_sent_is_kept(server: Any, tmp_path: Path) -
         time.sleep(0.005)
     process.send_signal(signal.SIGINT)
     _, complaint = process.communicate(timeout=60)
-    assert process.returncode == 130 and complaint.endswith("Interrupted.\n"), complaint
+    assert process.returncode == 130, complaint
+    assert complaint.splitlines()[-1].startswith("Interrupted. To go on, give the same command again"), (
+        complaint
+    )
     assert "Traceback" not in complaint
     sent = server.stats(log=False)["requests"]
     rest = pmbench(tmp_path, *words(tmp_path, server.v1))

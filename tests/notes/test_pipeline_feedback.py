@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pmbench import ConfigError, DataError, UserError
+from pmbench_tasks.notes.dry_run import feedback_told
 from pmbench_tasks.notes.pipeline.feedback import read_feedback, words_of
 from pmbench_tasks.notes.pipeline.filtering import filter_feedback
 from pmbench_tasks.notes.pipeline.records import FeedbackItem
@@ -52,6 +53,27 @@ def test_an_encoding_is_never_guessed_and_is_taken_as_told(tmp_path: Path, encod
         assert "not UTF-8 at byte" in str(caught.value) and "--encoding windows-1252" in str(caught.value)
     assert "Mu" not in str(caught.value)
     assert read_feedback(path, encoding=encoding).items[0].text == "Señor Muñoz's dose"
+
+
+@pytest.mark.parametrize("encoding", ["windows-1252", "latin-1", "utf-16"])
+def test_an_encoding_for_a_file_that_is_utf_8_is_refused(tmp_path: Path, encoding: str) -> None:
+    path = written(tmp_path, "id,feedback\nf1,Ménière's not coded\n")
+    with pytest.raises(ConfigError, match=r"is UTF-8, with letters beyond ASCII.*Leave --encoding out"):
+        read_feedback(path, encoding=encoding)
+    plain = written(tmp_path, "id,feedback\nf1,no dose given\n", name="plain.csv")
+    assert read_feedback(plain, encoding="windows-1252").items[0].text == "no dose given"
+
+
+def test_columns_that_were_guessed_or_passed_over_are_named(tmp_path: Path) -> None:
+    file = read_feedback(written(tmp_path, "Nr,Comment,Stars\nr01,no dose given,2\nr02,,3\n"))
+    assert file.columns_told == (
+        "mine.csv: read is feedback from 'Comment'; --columns decides",
+        "mine.csv: not read: 'Nr'; --columns id=Nr would take it for the id",
+        "mine.csv: there is no id: items are called by the numbers of their rows, empty ones counted",
+    )
+    assert (len(file.items), file.rows) == (1, 2)
+    assert feedback_told("mine.csv", file.items, 0, file.rows) == "mine.csv: 1 of 2 rows of feedback"
+    assert read_feedback(written(tmp_path, "id,feedback,stars\na,no dose given,2\n")).columns_told == ()
 
 
 def test_a_wrong_or_unknown_encoding_is_said(tmp_path: Path) -> None:

@@ -14,10 +14,13 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from hostile_texts import HOSTILE
+from real_browser import chromium, opened
 
 HERE = Path(__file__).resolve().parent
 LABEL = "<script>alert('model')</script> \"quoted\" </title>"
 SECRET = "Zyzzyva-7731"
+
+__all__ = ["HERE", "LABEL", "SECRET", "Command", "chromium", "opened", "rows"]
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -108,39 +111,3 @@ def page_file(reporting: tuple[Command, Path], run_folder: Path) -> Path:
     done = command("report", run_folder, "-o", "hostile.html")
     assert done.returncode == 0, done.stderr
     return home / "hostile.html"
-
-
-@pytest.fixture(scope="session")
-def chromium() -> Iterator[Any]:
-    """The browser of the system, driven over its own protocol."""
-    found = shutil.which("chromium")
-    if found is None:
-        pytest.skip("there is no chromium here (Debian's package of that name)")
-    driver = pytest.importorskip("playwright.sync_api", reason="there is no playwright here")
-    with driver.sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=found, args=["--no-sandbox"])
-        yield browser
-        browser.close()
-
-
-@pytest.fixture
-def opened(chromium: Any) -> Iterator[Callable[..., Any]]:
-    """Opens a file in a window of its own; whatever it asks for or complains of is in `page.heard`."""
-    contexts = []
-
-    def window(file: Path, **options: Any) -> Any:
-        context = chromium.new_context(**{"viewport": {"width": 1280, "height": 900}, **options})
-        contexts.append(context)
-        page = context.new_page()
-        page.heard = []
-        page.on("console", lambda message: page.heard.append(f"console: {message.text}"))
-        page.on("pageerror", lambda error: page.heard.append(f"error: {error}"))
-        page.on("dialog", lambda dialog: (page.heard.append(f"dialog: {dialog.message}"), dialog.dismiss()))
-        page.on("request", lambda request: page.heard.append(f"request: {request.url}"))
-        page.goto(file.as_uri())
-        assert page.heard.pop(0) == f"request: {file.as_uri()}"
-        return page
-
-    yield window
-    for context in contexts:
-        context.close()

@@ -1,13 +1,13 @@
 """The page as a reader has it: in a real Chromium, with and without script, light, dark, printed, by keys."""
 
 import re
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
 from conftest import LABEL
 from hostile_texts import HOSTILE
+from real_browser import violations
 
 from pmbench.pages.visible import visible
 
@@ -22,16 +22,6 @@ def shown(page: Any) -> list[str]:
 
 def entry(page: Any, name: str) -> Any:
     return page.locator(ENTRY).filter(has=page.locator("h3", has_text=name)).first
-
-
-def violations(page: Any) -> list[str]:
-    """What axe-core has against the page: rule and the first element."""
-    if (package := find_spec("axe_playwright_python")) is None or package.origin is None:
-        pytest.skip("there is no axe-core here (the package axe-playwright-python brings it)")
-    page.evaluate(Path(package.origin).with_name("axe.min.js").read_text())
-    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
-    assert found["passes"], "axe looked at nothing"
-    return [f"{one['id']}: {one['nodes'][0]['html'][:200]}" for one in found["violations"]]
 
 
 def test_it_asks_for_nothing_and_complains_of_nothing(opened: Any, page_file: Path) -> None:

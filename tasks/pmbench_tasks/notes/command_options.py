@@ -158,6 +158,19 @@ def section_named(name: str) -> str:
 
 
 @contextlib.contextmanager
+def to_be_gone_on_with() -> Iterator[None]:
+    """Ctrl-C within ends the command with status 130, as everywhere, and says how to go on."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        go_on = (
+            "To go on, give the same command again: what was answered is kept, and is not asked for again."
+        )
+        click.echo(f"Interrupted. {go_on}", err=True)
+        raise click.exceptions.Exit(130) from None
+
+
+@contextlib.contextmanager
 def file_given(name: str, demo: str) -> Iterator[Path]:
     """The file that an option names: a path, or the file of the demo that stands for it."""
     if name != DEMO:
@@ -212,5 +225,6 @@ __all__ = [
     "file_given",
     "refuse_idle",
     "section_named",
+    "to_be_gone_on_with",
     "with_options",
 ]

@@ -54,7 +54,8 @@ def notes_told(name: str, notes: int, section: str) -> str:
     return f"{name}: {counted(notes, 'reference note')} with {section or 'a text'}"
 
 
-def feedback_told(name: str, items: Sequence[Any], without: int) -> str:
-    """How much feedback there is, in words."""
+def feedback_told(name: str, items: Sequence[Any], without: int, rows: int = 0) -> str:
+    """How much feedback there is, in words; also of how many rows, where some have no text or are beyond a limit."""
     stars = f", {without:,} of them without stars" if without else ""
-    return f"{name}: {counted(len(items), 'feedback item')}{stars}"
+    many = f"{len(items):,} of {rows:,} rows of feedback" if rows > len(items) else ""
+    return f"{name}: {many or counted(len(items), 'feedback item')}{stars}"

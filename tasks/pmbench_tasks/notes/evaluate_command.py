@@ -20,6 +20,7 @@ from pmbench_tasks.notes.command_options import (
     asks_models,
     borrowing,
     refuse_idle,
+    to_be_gone_on_with,
     with_options,
 )
 from pmbench_tasks.notes.sections import HEADERS
@@ -125,7 +126,8 @@ def evaluate(checklists: tuple[str, ...], **asked: Any) -> int:
 
     _check_options(asked)
     found = read_checklists(checklists, asked["section"])
-    inputs = read_inputs(found[0].section, asked)
+    questions = [item.id for one in found for item in one.items]
+    inputs = read_inputs(found[0].section, asked, questions)
     if inputs.feedback is not None and inputs.rated:
         from pmbench_tasks.notes.evaluation.predictive import require_sklearn
 
@@ -166,7 +168,8 @@ def _evaluated(
             # Made when it is known that the data may go where they would be sent, and before they do.
             leaves = Leaves(asked["out"], FOLDER)
             locked.enter_context(leaves.locked("--out"))
-            for line in borrowed.remote:
+            columns = inputs.feedback.columns_told if inputs.feedback is not None else ()
+            for line in (*borrowed.remote, *columns):
                 borrowed.progress.note(line)
             judge = borrowed["judge"] if inputs.notes is not None else None
             gathered, filtered, made = await measure(
@@ -180,7 +183,8 @@ def _evaluated(
             about = asked_of(checklists, inputs, borrowed.identities, gathered, filtered, made)
             return leaves, gathered, about, borrowed.spent
 
-    leaves, gathered, about, spent = asyncio.run(carry_out())
+    with to_be_gone_on_with():
+        leaves, gathered, about, spent = asyncio.run(carry_out())
     comparison = compare(
         [one.material for one in gathered],
         resamples=asked["resamples"],
@@ -200,10 +204,13 @@ async def _dry_run(checklists: list[Checklist], inputs: Inputs, asked: dict[str,
 
     read = [f"{one.name}: {counted(len(one.items), 'question')}" for one in checklists]
     if inputs.feedback is not None:
-        read.append(feedback_told(inputs.feedback.shown, inputs.feedback.items, inputs.feedback.unrated))
+        given = inputs.feedback
+        read.append(feedback_told(given.shown, given.items, given.unrated, given.rows))
+        read += given.columns_told
     if inputs.notes is not None:
         read.append(notes_told(asked["notes"], len(inputs.notes.testable()), inputs.section))
     read += [f"{what}: {len(found)}" for what, found in _beside(inputs).items() if found]
+    read += inputs.passed_over
     async with _models(inputs, asked) as borrowed:
         click.echo("\n".join(lines_of(read, borrowed, list(of_evaluation(checklists, inputs)))))
 

@@ -11,7 +11,7 @@ shown as a control: near 0 is good. That reading is ours, not the paper's.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -212,7 +212,7 @@ def between(
     paired = {}
     for name in both:
         notes = [note for note in first[name].notes if note in set(second[name].notes)]
-        gap = _points(first[name], notes) - _points(second[name], notes)
+        gap = points_of(first[name], notes) - points_of(second[name], notes)
         test = one_sample(gap, unit=NOTE, resamples=resamples, seed=seed)
         lost = with_missing(test.mean, first[name].missing + second[name].missing, NAN, NAN)
         paired[name] = msgspec.structs.replace(test, mean=lost)
@@ -244,7 +244,8 @@ def _mean(values: Floats) -> float:
     return float(there.mean()) if len(there) else NAN
 
 
-def _points(lost: Lost, notes: list[str]) -> Floats:
+def points_of(lost: Lost, notes: Sequence[str]) -> Floats:
+    """The points that some notes lost, in their order; NaN for a note that is not there."""
     place = dict(zip(lost.notes, lost.points.tolist(), strict=True))
     return np.array([place.get(note, NAN) for note in notes], dtype=np.float64)
 
@@ -252,5 +253,5 @@ def _points(lost: Lost, notes: list[str]) -> Floats:
 def _table(lost: Mapping[str, Lost]) -> Floats:
     """Lost points, notes by perturbations, NaN where a note lacks one."""
     notes = list(dict.fromkeys(note for one in lost.values() for note in one.notes))
-    columns = [_points(one, notes) for one in lost.values()]
+    columns = [points_of(one, notes) for one in lost.values()]
     return np.stack(columns, axis=1) if columns else np.zeros((len(notes), 0))

@@ -65,12 +65,14 @@ class Enforceability(msgspec.Struct, frozen=True, kw_only=True):
         mean: mean of the questions' rates, with an interval by note.
         questions: of each question, in order.
         enforceable: questions with a rate of at least the threshold; untested: questions without a rate.
+        not_rewritten: passing notes that the model left as they were or deleted, so that there is no test.
     """
 
     mean: Estimate
     questions: tuple[Rate, ...]
     enforceable: int
     untested: int
+    not_rewritten: int = 0
 
 
 def enforceability(
@@ -78,6 +80,7 @@ def enforceability(
     questions: Sequence[str],
     *,
     unanswered: int = 0,
+    not_rewritten: int = 0,
     threshold: float = THRESHOLD,
     resamples: int = RESAMPLES,
     seed: int = 0,
@@ -91,6 +94,7 @@ def enforceability(
         tests: of each question and note, at most one.
         questions: ids of the checklist's questions.
         unanswered: answers about reference notes that are missing, so that no test could be made of these.
+        not_rewritten: passing notes that were not rewritten, for no question a test.
         threshold: what counts as enforceable.
         resamples, seed: of the bootstrap by note.
 
@@ -118,12 +122,15 @@ def enforceability(
     mean = _mean(passed, answered, asked, resamples, seed)
     if not tests:
         lack = f"no unit tests, for no reference note passes {'any question' if len(questions) > 1 else 'it'}"
+        if not_rewritten:
+            lack = f"no unit tests, for the model rewrote none of {not_rewritten} passing notes"
         mean = nothing("note", lack, missing=unanswered)
     return Enforceability(
         mean=mean,
         questions=rates,
         enforceable=sum(one.rate.value >= threshold for one in rates),
         untested=sum(not one.answered for one in rates),
+        not_rewritten=not_rewritten,
     )
 
 

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import TypedDict
 
 import msgspec
 import numpy as np
 from numpy.typing import ArrayLike
 
 from pmbench_tasks.notes.evaluation.answers import Answers, mean_score
+from pmbench_tasks.notes.evaluation.comparing import (
+    Draws,
+    Gap,
+    coverage_between,
+    enforceability_between,
+    preference_between,
+    stars_between,
+    worse_notes_between,
+)
 from pmbench_tasks.notes.evaluation.covering import (
     coverage_estimate,
     coverage_gap,
@@ -31,13 +39,6 @@ from pmbench_tasks.notes.evaluation.preferences import Pair, Preference, prefere
 from pmbench_tasks.notes.evaluation.retest import Retest, retest
 
 
-class _Draws(TypedDict):
-    """How intervals are drawn."""
-
-    resamples: int
-    seed: int
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Material:
     """All that is known about one checklist. What is left out is not computed.
@@ -52,7 +53,8 @@ class Material:
         perturbed: by perturbation, answers about the notes that it did change, under the ids of the reference notes.
         pairs: preferences; compared: answers about their notes, under the ids that the pairs have.
         unit_tests: answers about notes rewritten to fail; None: none were asked for. unanswered: answers about
-            reference notes that are missing, so that there is no test of these.
+            reference notes that are missing, so that there is no test of these; not_rewritten: notes that the model
+            left as they were or deleted, so that there is none either.
         labels: people's answers, used where they are to any of the questions; judged: the judge's about the same
             notes.
         runs: two or more runs of the judge over the same notes.
@@ -70,6 +72,7 @@ class Material:
     compared: Answers | None = None
     unit_tests: Sequence[UnitTest] | None = None
     unanswered: int = 0
+    not_rewritten: int = 0
     labels: Labels | None = None
     judged: Answers | None = None
     runs: Sequence[Answers] = ()
@@ -105,6 +108,7 @@ class Contrast(msgspec.Struct, frozen=True, kw_only=True):
         coverage: paired by feedback item.
         reference: difference of the scores of reference notes, paired by note, in points.
         deltas: of the perturbations; its `p_holm` is adjusted over all perturbations and all contrasts of the table.
+        main: the main measures; their `p_holm` is adjusted over all of them in the table.
     """
 
     first: str
@@ -112,6 +116,7 @@ class Contrast(msgspec.Struct, frozen=True, kw_only=True):
     coverage: Estimate | None
     reference: OneSample | None
     deltas: Between | None
+    main: tuple[Gap, ...] = ()
 
 
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):
@@ -137,8 +142,8 @@ def evaluate(
         MissingExtra: stars are given and scikit-learn is not installed.
     """
     _check(given)
-    draws: _Draws = {"resamples": resamples, "seed": seed}
-    fewer: _Draws = {"resamples": max(1, resamples // 2), "seed": seed}
+    draws: Draws = {"resamples": resamples, "seed": seed}
+    fewer: Draws = {"resamples": max(1, resamples // 2), "seed": seed}
     cover, stars, labels = given.coverage, given.stars, _labels(given)
     told = None if cover is None or stars is None else (cover, stars)
     lost = _lost(given)
@@ -161,7 +166,13 @@ def evaluate(
         else preference(given.pairs, given.compared, **draws),
         enforceability=None
         if given.unit_tests is None
-        else enforceability(given.unit_tests, given.questions, unanswered=given.unanswered, **draws),
+        else enforceability(
+            given.unit_tests,
+            given.questions,
+            unanswered=given.unanswered,
+            not_rewritten=given.not_rewritten,
+            **draws,
+        ),
         judge=None
         if labels is None or given.judged is None
         else judge_agreement(given.judged, labels, **draws),
@@ -182,7 +193,15 @@ def compare(
     names = [one.name for one in given]
     if len(set(names)) != len(names):
         raise ValueError("two checklists have one name")
-    found = [_contrast(one, two, resamples, seed) for one, two in combinations(given, 2)]
+    evaluations = [evaluate(one, resamples=resamples, splits=splits, seed=seed) for one in given]
+    draws: Draws = {"resamples": resamples, "seed": seed}
+    found = [
+        msgspec.structs.replace(
+            _contrast(one, two, draws), main=tuple(_main(one, two, predicted, splits, draws))
+        )
+        for (one, first), (two, second) in combinations(zip(given, evaluations, strict=True), 2)
+        for predicted in [(first.binary, second.binary)]
+    ]
     every = {
         f"{place} {name}": test.p
         for place, one in enumerate(found)
@@ -190,9 +209,10 @@ def compare(
         for name, test in one.deltas.by_perturbation.items()
     }
     adjusted = holm(every)
+    main = holm({f"{place} {gap.measure}": gap.p for place, one in enumerate(found) for gap in one.main})
     return Comparison(
-        evaluations=tuple(evaluate(one, resamples=resamples, splits=splits, seed=seed) for one in given),
-        contrasts=tuple(_adjusted(one, place, adjusted) for place, one in enumerate(found)),
+        evaluations=tuple(evaluations),
+        contrasts=tuple(_adjusted(one, place, adjusted, main) for place, one in enumerate(found)),
     )
 
 
@@ -234,13 +254,35 @@ def _pooled(given: Material) -> tuple[Answers, list[str]] | None:
     return Answers(tuple(rows), given.questions, np.stack(list(rows.values()))), visits
 
 
-def _retest(given: Material, draws: _Draws) -> Retest:
+def _retest(given: Material, draws: Draws) -> Retest:
     visits = [given.visits.get(note, note) for note in given.runs[0].notes]
     return retest(given.runs, visits, unit="visit", **draws)
 
 
-def _contrast(one: Material, two: Material, resamples: int, seed: int) -> Contrast:
-    draws: _Draws = {"resamples": resamples, "seed": seed}
+def _main(
+    one: Material,
+    two: Material,
+    predicted: tuple[Prediction | None, Prediction | None],
+    splits: int,
+    draws: Draws,
+) -> Iterator[Gap]:
+    """The main measures that both checklists have."""
+    if one.coverage is not None and two.coverage is not None:
+        yield coverage_between(one.coverage, two.coverage, draws)
+    if one.unit_tests is not None and two.unit_tests is not None:
+        yield enforceability_between(one.unit_tests, two.unit_tests)
+    first, second = predicted
+    if one.coverage is not None and two.coverage is not None and one.stars and first and second:
+        sides = (one.coverage, first), (two.coverage, second)
+        yield stars_between(*sides, one.stars, splits=splits, seed=draws["seed"])
+    worse = worse_notes_between(_lost(one), _lost(two), draws)
+    if worse is not None:
+        yield worse
+    if one.pairs and one.compared is not None and two.compared is not None:
+        yield preference_between(one.pairs, one.compared, two.compared, draws)
+
+
+def _contrast(one: Material, two: Material, draws: Draws) -> Contrast:
     covers = scores = deltas = None
     if one.coverage is not None and two.coverage is not None:
         covers = coverage_gap(one.coverage, two.coverage, **draws)
@@ -260,7 +302,21 @@ def _contrast(one: Material, two: Material, resamples: int, seed: int) -> Contra
     return Contrast(first=one.name, second=two.name, coverage=covers, reference=scores, deltas=deltas)
 
 
-def _adjusted(one: Contrast, place: int, adjusted: Mapping[str, float]) -> Contrast:
+def _spread(found: Estimate) -> Estimate:
+    """Without an interval where all that was drawn is the same: that shows no spread, not that there is none."""
+    return msgspec.structs.replace(found, low=NAN, high=NAN) if found.low == found.high else found
+
+
+def _adjusted(
+    one: Contrast, place: int, adjusted: Mapping[str, float], main: Mapping[str, float]
+) -> Contrast:
+    gaps = (
+        msgspec.structs.replace(
+            gap, p_holm=main[f"{place} {gap.measure}"], difference=_spread(gap.difference)
+        )
+        for gap in one.main
+    )
+    one = msgspec.structs.replace(one, main=tuple(gaps))
     if one.deltas is None:
         return one
     p = {name: adjusted[f"{place} {name}"] for name in one.deltas.by_perturbation}

@@ -28,7 +28,7 @@ from pmbench_tasks.notes.evaluation.perturbing import Made
 from pmbench_tasks.notes.evaluation.preferences import Pair
 from pmbench_tasks.notes.pipeline.asking import Progress, each
 from pmbench_tasks.notes.pipeline.covering import Covering, assign
-from pmbench_tasks.notes.pipeline.enforcing import Tested, enforce
+from pmbench_tasks.notes.pipeline.enforcing import NOT_REWRITTEN, Tested, enforce
 from pmbench_tasks.notes.pipeline.failing import vectors_of
 from pmbench_tasks.notes.pipeline.records import Candidate, FeedbackItem
 from pmbench_tasks.notes.pipeline.told import one_line
@@ -208,6 +208,7 @@ async def _of_notes(
     if given.tests:
         parts["unit_tests"] = await _unit_tests(checklist, given, notes, model, judge, progress, found)
         parts["unanswered"] = sum(one.unanswered for one in found.tested)
+        parts["not_rewritten"] = sum(one.not_rewritten for one in found.tested)
     return parts
 
 
@@ -265,7 +266,8 @@ async def _unit_tests(
     )
     found.tested = enforced.tested
     outcomes = {"seen": False, "not seen": True}
-    tests = [(one.id, test) for one in enforced.tested for test in one.tests]
+    made = [(one.id, test) for one in enforced.tested for test in one.tests]
+    tests = [(question, test) for question, test in made if test.outcome != NOT_REWRITTEN]
     lost = Counter(test.why for _, test in tests if test.outcome == "missing")
     found.told.append(
         Told(
@@ -275,7 +277,9 @@ async def _unit_tests(
             yes=sum(one.passing for one in enforced.tested),
             no=sum(one.failing for one in enforced.tested),
             missing=sum(one.unanswered for one in enforced.tested),
-            why=_sorted(Counter(one.kind for one in enforced.stage.failures) - lost),
+            why=_sorted(
+                Counter(one.kind for one in enforced.stage.failures) - Counter(t.why for _, t in made)
+            ),
         )
     )
     found.told.append(

@@ -15,7 +15,7 @@ from pmbench import DataError, id_shown
 from pmbench_tasks.notes.evaluation.human import Labels
 from pmbench_tasks.notes.evaluation.preferences import Pair
 from pmbench_tasks.notes.pipeline.enforcing import Reference
-from pmbench_tasks.notes.sections import Headers, is_empty, sections_of
+from pmbench_tasks.notes.sections import Headers, body_of, is_empty, sections_of
 from pmbench_tasks.notes.visits import COLUMNS, Visit
 
 REFERENCE = "note"
@@ -105,13 +105,20 @@ class Notes:
         divided = sections_of(visit.note, headers=self.headers)
         return visit.note if divided == dict(visit.sections) else dict(visit.sections)
 
-    def said(self, text: str) -> str:
-        """A text, or `""` where it says nothing."""
-        return "" if is_empty(text, headers=self.headers) else text
+    def said(self, text: str, *, alone: bool = False) -> str:
+        """What a judge is shown of a text, as a run of notes-checklist shows it; `""` where it says nothing.
+
+        Args:
+            text: a section, its header included, or a whole note.
+            alone: whether the data has the section alone: then its words are taken as they are.
+        """
+        if self.section and not alone:
+            return body_of(text, headers=self.headers).strip()
+        return "" if is_empty(text, headers=self.headers) else text.strip()
 
     def _reference(self, visit: Visit) -> Written:
         text = visit.sections.get(self.section, "") if self.section else visit.note
-        return Written(visit.id, visit.transcript, self.said(text))
+        return Written(visit.id, visit.transcript, self.said(text, alone=bool(visit.only)))
 
     def _draft(self, visit: Visit, column: str) -> Written | None:
         text = visit.row.values.get(column) if visit.row is not None and column not in _NO_DRAFT else None
@@ -119,7 +126,7 @@ class Notes:
             return None
         if self.section and not visit.only:
             text = sections_of(text, headers=self.headers)[self.section]
-        return Written(visit.id, visit.transcript, self.said(text))
+        return Written(visit.id, visit.transcript, self.said(text, alone=bool(visit.only)))
 
 
 def note_id(visit: str) -> str:

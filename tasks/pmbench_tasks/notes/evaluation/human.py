@@ -78,13 +78,14 @@ class Agreement(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         pooled: over all questions.
         questions: ids; by_question: in their order.
-        unlabelled: answers about which people are divided, or which they did not give.
+        unlabelled: answers that nobody gave; divided: about which as many people say yes as no.
     """
 
     pooled: Kappas
     questions: tuple[str, ...]
     by_question: tuple[Kappas, ...]
     unlabelled: int
+    divided: int = 0
 
 
 def agreement(
@@ -152,7 +153,10 @@ def judge_agreement(
     given = judge.rows([labels.notes[row] for row in kept])[:, [judge.questions.index(one) for one in shared]]
     people = labels.consensus()[np.ix_(kept, [labels.questions.index(one) for one in shared])]
     visits = [labels.visits[row] for row in kept]
-    return agreement(given, people, shared, visits, resamples=resamples, seed=seed)
+    found = agreement(given, people, shared, visits, resamples=resamples, seed=seed)
+    places = np.ix_(kept, [labels.questions.index(one) for one in shared])
+    nobody = int(np.isnan(labels.values[places]).all(axis=2).sum())
+    return msgspec.structs.replace(found, unlabelled=nobody, divided=found.unlabelled - nobody)
 
 
 def annotator_agreement(labels: Labels, *, resamples: int = RESAMPLES, seed: int = 0) -> Agreement | None:
@@ -208,8 +212,9 @@ def _kappas(share: Estimate, cohen: Estimate, adjusted: Estimate, total: Floats,
 
 def read_labels(path: Path) -> Labels:
     """People's answers from a table with the columns `visit`, `draft`, `question` and one for each annotator
-    (`annotator1`, …). A note's id is `visit/draft`, or `visit` in a table without drafts. A cell holds yes or no, or
-    nothing.
+    (`annotator1`, …). A note's id is `visit/draft`, or `visit` (the reference note) in a table that has no other
+    column than these: one that names drafts by another name would else be read as labels of the reference notes. A
+    cell holds yes or no, or nothing.
 
     Raises:
         DataError: it cannot be read, lacks a column, has something twice or something else in a cell.
@@ -222,6 +227,15 @@ def read_labels(path: Path) -> Labels:
             f"has no column {lacking[0] if lacking else 'annotator1'!r}",
             where=str(path),
             remedy="Give the columns visit, draft, question, annotator1, …",
+        )
+    others = [name for name in rows[0].values if name not in ("visit", "question", *annotators)]
+    if "draft" not in rows[0].values and others:
+        raise DataError(
+            f"has no column 'draft', and {_columns(others)} taken for nothing",
+            where=str(path),
+            remedy="Call the column that says which note of the visit is meant draft (note for the reference note); "
+            "taken are visit, draft, question and annotator1, …: leave others out where all labels are of "
+            "reference notes",
         )
     found: dict[tuple[str, str], list[float]] = {}
     visits: dict[str, str] = {}
@@ -238,6 +252,11 @@ def read_labels(path: Path) -> Labels:
     return Labels(
         tuple(visits), questions, tuple(visits.values()), tuple(annotators), np.array(table, dtype=np.float64)
     )
+
+
+def _columns(names: Sequence[str]) -> str:
+    told = ", ".join(repr(name) for name in names[:3]) + (", …" if len(names) > 3 else "")
+    return f"{told} is" if len(names) == 1 else f"{told} are"
 
 
 def _named(row: Row, column: str) -> str:

@@ -53,7 +53,7 @@ class About(msgspec.Struct, frozen=True, kw_only=True):
         files: what was given for which part, by file name.
         settings: what decides the numbers beside the models.
         models: role -> name, as others may see it.
-        filtered: what became of feedback; None without.
+        filtered: what became of feedback; None without. empty_rows: rows of the file that have no text.
         made: the perturbed notes.
         absent: what is not in the table, and why.
         cautions: what a reader must know of the judge.
@@ -65,6 +65,7 @@ class About(msgspec.Struct, frozen=True, kw_only=True):
     settings: dict[str, Any]
     models: dict[str, str]
     filtered: Filtered | None = None
+    empty_rows: int = 0
     made: tuple[Made, ...] = ()
     absent: tuple[str, ...] = ()
     cautions: tuple[str, ...] = ()
@@ -150,8 +151,12 @@ def _asked(gathered: Sequence[Gathered]) -> Iterator[str]:
 
 def _told(gathered: Sequence[Gathered], about: About) -> Iterator[str]:
     if about.filtered is not None:
-        reasons = ", ".join(f"{count} {why}" for why, count in sorted(about.filtered.reasons.items()))
-        used = f"{len(about.filtered.used)} of {counted(len(about.filtered.read), 'feedback item')} used"
+        empty = {"no text": about.empty_rows} if about.empty_rows else {}
+        counts = {**empty, **dict(sorted(about.filtered.reasons.items()))}
+        reasons = ", ".join(f"{count} {why}" for why, count in counts.items())
+        read = len(about.filtered.read)
+        many = f"{read + about.empty_rows} rows of feedback" if empty else counted(read, "feedback item")
+        used = f"{len(about.filtered.used)} of {many} used"
         yield f"{used}" + (f"; not used: {reasons}" if reasons else "")
         if silent := by_kind(about.filtered.failures):
             yield f"feedback items of which the model did not say what they are about: {kinds_told(silent)}"
@@ -197,6 +202,7 @@ def _numbers(comparison: Comparison, gathered: Sequence[Gathered], about: About)
         "feedback": None
         if about.filtered is None
         else {
+            "rows_without_text": about.empty_rows,
             "read": len(about.filtered.read),
             "used": len(about.filtered.used),
             "not_used": about.filtered.reasons,

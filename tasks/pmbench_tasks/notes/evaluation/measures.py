@@ -69,7 +69,7 @@ _ROWS: tuple[tuple[str, str, str, int, str, Reading], ...] = (
     ),
     (
         "binary_majority",
-        "… of the most frequent rating",
+        "… of always saying the most frequent rating",
         "",
         3,
         "ours",
@@ -85,7 +85,7 @@ _ROWS: tuple[tuple[str, str, str, int, str, Reading], ...] = (
     ),
     (
         "binary_majority_f1",
-        "… of the most frequent rating",
+        "… of always saying the most frequent rating",
         "",
         3,
         "ours",
@@ -101,7 +101,7 @@ _ROWS: tuple[tuple[str, str, str, int, str, Reading], ...] = (
     ),
     (
         "multiclass_majority",
-        "… of the most frequent rating",
+        "… of always saying the most frequent rating",
         "",
         3,
         "ours",

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from pmbench import Embedder, Model
+from pmbench import Embedder, Model, id_shown
 from pmbench_tasks.notes.checklist import Checklist
 from pmbench_tasks.notes.evaluation.gathering_answers import Gathered, Given, embedded, gather
+from pmbench_tasks.notes.evaluation.human import Labels
 from pmbench_tasks.notes.evaluation.lacking import silences
 from pmbench_tasks.notes.evaluation.leaving import About
 from pmbench_tasks.notes.evaluation.perturbing import Made, perturb_notes
@@ -91,11 +92,26 @@ def asked_of(
         settings=inputs.settings,
         models=names,
         filtered=filtered,
+        empty_rows=0 if inputs.feedback is None else inputs.feedback.empty,
         made=tuple(made),
         absent=(*inputs.absent, *_nothing_left(checklists, inputs, filtered)),
-        cautions=cautions,
+        cautions=(*inputs.passed_over, *twofold(checklists, inputs.labels), *cautions),
         silences=tuple(silences(gathered, filtered, made)),
     )
+
+
+def twofold(checklists: Sequence[Checklist], labels: Labels | None) -> Iterator[str]:
+    """A line where labels are of an id that stands for other words in another checklist; they count for both."""
+    worded: dict[str, set[str]] = {}
+    for item in (item for one in checklists for item in one.items):
+        worded.setdefault(item.id, set()).add(" ".join(item.question.casefold().split()))
+    ids = [one for one in (labels.questions if labels else ()) if len(worded.get(one, ())) > 1]
+    if ids:
+        told = ", ".join(map(id_shown, ids[:5])) + (", …" if len(ids) > 5 else "")
+        yield (
+            f"labels of {told} count for several checklists, in which that id stands for different questions: "
+            "give one of them other ids"
+        )
 
 
 def _nothing_left(

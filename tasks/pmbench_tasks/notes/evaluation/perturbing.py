@@ -147,5 +147,5 @@ def _made(notes: Notes, visit: Visit, found: Perturbed) -> Made:
     if not (found.changed_in(section) if section else found.changed):
         return Made(found.kind, note_id(visit.id), None, found.record())
     text = found.sections[section] if section else found.note
-    written = Written(visit.id, visit.transcript, notes.said(text))
+    written = Written(visit.id, visit.transcript, notes.said(text, alone=bool(visit.only)))
     return Made(found.kind, note_id(visit.id), written, found.record())

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import combinations
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
@@ -83,6 +84,36 @@ class Preference(msgspec.Struct, frozen=True, kw_only=True):
     raters: Estimate
 
 
+class Gaps(NamedTuple):
+    """Preferred notes and the others, for each pair with a preferred note.
+
+    Attributes:
+        visits: of each pair, length n.
+        good, bad: answers about the preferred note and about the other, (n, k).
+        points: score of the first less that of the second over the questions answered for both, (n,); NaN: none.
+        sign: 1, 0 or -1: which of the two scores higher.
+    """
+
+    visits: list[str]
+    good: Floats
+    bad: Floats
+    points: Floats
+    sign: Floats
+
+
+def preferred_gaps(pairs: Sequence[Pair], answers: Answers) -> Gaps:
+    """How far preferred notes score above the others; pairs without a preferred note are left out."""
+    decided = [pair for pair in pairs if pair.preferred]
+    good = answers.rows([pair.a if pair.preferred == "a" else pair.b for pair in decided])
+    bad = answers.rows([pair.b if pair.preferred == "a" else pair.a for pair in decided])
+    both = ~np.isnan(good) & ~np.isnan(bad)
+    first, second = (100 * shares(np.where(both, side, NAN)) for side in (good, bad))
+    gap = first - second
+    # Equal shares of yes can differ by rounding; a difference of less than a hundred-thousandth is none.
+    sign = np.where(np.abs(gap) < 1e-5, 0.0, np.sign(gap))
+    return Gaps([pair.visit or pair.id for pair in decided], good, bad, gap, sign)
+
+
 def preference(
     pairs: Sequence[Pair], answers: Answers, *, resamples: int = RESAMPLES, seed: int = 0
 ) -> Preference:
@@ -96,15 +127,11 @@ def preference(
         resamples, seed: of the bootstrap and of the sign flips, by visit.
     """
     decided = [pair for pair in pairs if pair.preferred]
-    good = answers.rows([pair.a if pair.preferred == "a" else pair.b for pair in decided])
-    bad = answers.rows([pair.b if pair.preferred == "a" else pair.a for pair in decided])
-    visits = [pair.visit or pair.id for pair in decided]
+    found = preferred_gaps(pairs, answers)
+    good, bad, visits, gap, sign = found.good, found.bad, found.visits, found.points, found.sign
     both = ~np.isnan(good) & ~np.isnan(bad)
     scores = [100 * shares(np.where(both, side, NAN)) for side in (good, bad)]
-    gap = scores[0] - scores[1]
     scored = ~np.isnan(gap)
-    # Equal shares of yes can differ by rounding; a difference of less than a hundred-thousandth is none.
-    sign = np.where(np.abs(gap) < 1e-5, 0.0, np.sign(gap))
     missing = int(np.isnan(good).sum() + np.isnan(bad).sum())
     least, most = (
         100 * shares(read_as(good, end) - read_as(bad, 1 - end)) if len(decided) else gap

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from pmbench import ConfigError
+from pmbench import ConfigError, DataError, id_shown
 from pmbench_tasks.notes.checklist import OWN, Checklist, own_checklist, read_checklist
 from pmbench_tasks.notes.command_options import feedback_given, file_given, section_named
 from pmbench_tasks.notes.evaluation.given import Notes, check_ids, check_notes, within_limit
@@ -34,6 +35,7 @@ class Inputs:
         kinds: perturbations that can change the section.
         tests, again, ask, seed: see `gathering_answers.Given`.
         absent: what is not measured, and why.
+        passed_over: what was given and is not used, of which a reader has to know.
         files: what was given for which part, by the name of its file.
         settings: what decides the numbers.
     """
@@ -47,6 +49,7 @@ class Inputs:
     kinds: tuple[str, ...] = ()
     asked: Mapping[str, Any] = field(default_factory=dict)
     absent: tuple[str, ...] = ()
+    passed_over: tuple[str, ...] = ()
     files: dict[str, str] = field(default_factory=dict)
     settings: dict[str, Any] = field(default_factory=dict)
 
@@ -70,7 +73,9 @@ def read_checklists(names: Sequence[str], section: str) -> list[Checklist]:
     found = []
     for name in names:
         path = Path(name)
-        one = own_checklist(name) if name in OWN and not path.is_file() else read_checklist(path)
+        ours = name in OWN and not path.is_file()
+        # Called by the short name in every table; what it holds is on the card.
+        one = msgspec.structs.replace(own_checklist(name), name=name) if ours else read_checklist(path)
         if one.scale != "yes-no":
             raise ConfigError(
                 f"its scale is {one.scale}",
@@ -102,15 +107,16 @@ def _named(found: Sequence[Checklist], files: Sequence[str]) -> list[Checklist]:
     return [msgspec.structs.replace(one, name=name) for one, name in zip(found, told, strict=True)]
 
 
-def read_inputs(section: str, asked: Mapping[str, Any]) -> Inputs:
+def read_inputs(section: str, asked: Mapping[str, Any], questions: Sequence[str]) -> Inputs:
     """Read everything that the command names.
 
     Args:
         section: that is judged.
         asked: the command's options.
+        questions: ids of all questions of all checklists.
 
     Raises:
-        DataError: a file cannot be read, or names notes that are not there.
+        DataError: a file cannot be read, names notes that are not there, or has labels of no question that is.
         UserError: an option is wrong.
     """
     wanted = kinds_of(asked["perturbations"])
@@ -124,6 +130,7 @@ def read_inputs(section: str, asked: Mapping[str, Any]) -> Inputs:
     pairs: list[Pair] = []
     labels: Labels | None = None
     labelled: list[str] = []
+    passed_over: list[str] = []
     absent = _absent(asked, section, [kind for kind in wanted if kind not in kinds])
     if notes is not None:
         if asked["preferences"] is not None:
@@ -135,6 +142,7 @@ def read_inputs(section: str, asked: Mapping[str, Any]) -> Inputs:
             with file_given(asked["labels"], "labels.csv") as path:
                 labels = read_labels(path)
             check_ids(labels.notes, notes, asked["labels"])
+            passed_over += unknown_questions(labels, questions, asked["labels"])
         pairs, labelled, beyond = within_limit(notes, pairs, labels)
         absent += [f"{counted(count, what)}: beyond --limit" for what, count in beyond.items() if count]
     named = ("feedback", "notes", "preferences", "labels")
@@ -150,9 +158,48 @@ def read_inputs(section: str, asked: Mapping[str, Any]) -> Inputs:
         kinds=kinds if notes is not None else (),
         asked=asked,
         absent=tuple(absent),
+        passed_over=tuple(passed_over),
         files={name: Path(asked[name]).name for name in named if asked[name] is not None},
         settings=settings,
     )
+
+
+def unknown_questions(labels: Labels, questions: Sequence[str], where: str) -> list[str]:
+    """A line where some labels are of questions that no checklist has; none where all are known.
+
+    Args:
+        labels: people's answers.
+        questions: ids of all questions of all checklists.
+        where: the file of the labels.
+
+    Raises:
+        DataError: no question is known.
+    """
+    lost = [one for one in labels.questions if one not in questions]
+    if not lost:
+        return []
+    # A slip of the pen leaves the question that was meant without a label.
+    free = [one for one in questions if one not in labels.questions]
+    told = ", ".join(_like(one, free, questions) for one in lost[:5]) + (", …" if len(lost) > 5 else "")
+    if len(lost) == len(labels.questions):
+        raise DataError(
+            f"no checklist has any of its {counted(len(lost), 'question')}: {told}",
+            where=where,
+            remedy="Call each question by its id in the checklist",
+        )
+    columns = [labels.questions.index(one) for one in lost]
+    count = int((labels.values[:, columns] == labels.values[:, columns]).any(axis=2).sum())
+    one_or_more = "is of a question" if count == 1 else "are of questions"
+    return [
+        f"{counted(count, 'label')} of {Path(where).name} {one_or_more} that no checklist has, and not used: {told}"
+    ]
+
+
+def _like(lost: str, free: Sequence[str], known: Sequence[str]) -> str:
+    for names in ({one.casefold(): one for one in these} for these in (free, known)):
+        if near := difflib.get_close_matches(lost.casefold(), names, n=1):
+            return f"{id_shown(lost)} (did you mean {id_shown(names[near[0]])}?)"
+    return id_shown(lost)
 
 
 def _absent(asked: Mapping[str, Any], section: str, unfit: Sequence[str]) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pmbench_tasks.notes.evaluation.evaluate import Comparison, Evaluation
+from pmbench_tasks.notes.evaluation.predictive import Prediction
 
 
 def remarks(comparison: Comparison) -> list[str]:
@@ -38,7 +39,12 @@ def _of_feedback(one: Evaluation) -> Iterator[str]:
         yield (
             f"prediction of {kind}: {found.items} feedback items ({counts}), {found.without} left out; "
             f"{found.splits} splits, {found.folds} folds."
+            + (f" The most frequent rating is {100 * _share(found):.0f}% of all." if found.items else "")
         )
+
+
+def _share(found: Prediction) -> float:
+    return max(found.ratings.values()) / found.items
 
 
 def _of_notes(one: Evaluation) -> Iterator[str]:
@@ -54,6 +60,11 @@ def _of_notes(one: Evaluation) -> Iterator[str]:
             f"{one.enforceability.enforceable} of {total} questions are enforceable (a rate of at least 0.7); "
             f"{one.enforceability.untested} could not be tested."
         )
+        if gone := one.enforceability.not_rewritten:
+            yield (
+                f"not rewritten: {gone} times the model was to make a passing note fail and left it as it was, or "
+                "deleted all of it; these are no tests."
+            )
 
 
 def _of_judge(one: Evaluation) -> Iterator[str]:
@@ -62,7 +73,7 @@ def _of_judge(one: Evaluation) -> Iterator[str]:
         yield (
             f"judge and people: {pooled.both} answers that both gave, of which people said yes to "
             f"{100 * pooled.prevalence:.0f}%; {pooled.accuracy.missing} of the judge's are missing, "
-            f"{one.judge.unlabelled} have no label on which people agree."
+            f"{one.judge.unlabelled} have no label, and on {one.judge.divided} people disagree, as many yes as no."
             if pooled.both
             else "judge and people: no answer that both gave."
         )

@@ -7,7 +7,9 @@ from collections.abc import Mapping, Sequence
 from pmbench_tasks.notes.evaluation.evaluate import Comparison, Evaluation
 from pmbench_tasks.notes.evaluation.intervals import FEW, Estimate
 from pmbench_tasks.notes.evaluation.measures import measures, perturbations
+from pmbench_tasks.notes.evaluation.paired import holm
 from pmbench_tasks.notes.evaluation.remarks import remarks
+from pmbench_tasks.notes.evaluation.sentences import TESTS, adjusted_over, digits_of, sentences, title_of
 from pmbench_tasks.notes.plain_text import inline
 
 NONE = "–"
@@ -23,7 +25,16 @@ LEGEND = (
 
 DELTAS = (
     "Δ: points of the 0 to 100 score that a note loses; one-sample t by note, two-sided; d: Cohen's. A paraphrase "
-    "ought to lose nothing: that it is a control is our reading, the paper counts it among the harms."
+    "ought to lose nothing: that it is a control is our reading, the paper counts it among the harms. "
+    "Where p (t, as in the paper) and p (flips) differ, believe p (flips): it does not take lost points for normally "
+    "distributed, of which few notes can tell nothing. With n notes that lose or gain it cannot be below 2/2ⁿ."
+)
+
+
+PREFERRED = (
+    "Believe p (flips), by visit. The paired t of the paper takes every pair for independent; pairs of one visit are "
+    "not, since its notes tell of one patient, so that p is too small wherever a visit has several pairs. "
+    "With n visits p (flips) cannot be below 2/2ⁿ."
 )
 
 
@@ -35,7 +46,10 @@ def markdown(comparison: Comparison, texts: Mapping[str, Mapping[str, str]] | No
         texts: checklist name -> question id -> its words, for the tables of questions; ids alone without.
     """
     words = texts or {}
-    parts = ["## Checklists side by side", *_main(comparison)]
+    parts = []
+    if said := list(sentences(comparison)):
+        parts = ["## Which is better", "", *(f"- {line}" for line in said), *_gaps(comparison), ""]
+    parts += ["## Checklists side by side", *_main(comparison)]
     if perturbations(comparison):
         parts += ["", "## Perturbations", *_perturbations(comparison)]
     if comparison.contrasts:
@@ -85,6 +99,26 @@ def p_value(p: float) -> str:
     return "<.001" if p < 0.001 else f"{p:.3f}".removeprefix("0")
 
 
+def _gaps(comparison: Comparison) -> list[str]:
+    rows, tests = [], []
+    for one in comparison.contrasts:
+        for gap in one.main:
+            digits = digits_of(gap)
+            sides = [number(gap.first, digits), number(gap.second, digits), shown(gap.difference, digits)]
+            who = [inline(one.first), inline(one.second)]
+            about = [_units([gap.difference]), gap.test, p_value(gap.p), p_value(gap.p_holm)]
+            rows.append([*who, title_of(gap), *sides, *about])
+            tests.append(gap.test)
+    head = ["First", "Second", "Measure", "Of the first", "Of the second", "Difference", "Drawn by", "Test"]
+    how = "; ".join(f"{test}: {TESTS[test]}" for test in dict.fromkeys(tests))
+    told = (
+        f"The p in the sentences is p (Holm): adjusted for the {adjusted_over(comparison)} comparisons of this "
+        "table; from .05 on two checklists cannot be told apart. Intervals are not adjusted, and may exclude 0 all "
+        f"the same. Numbers are those over what both have. {how}."
+    )
+    return ["", *_table([*head, "p", "p (Holm)"], rows), "", told]
+
+
 def _main(comparison: Comparison) -> list[str]:
     names = [inline(one.name) for one in comparison.evaluations]
     rows = []
@@ -106,7 +140,9 @@ def _units(found: Sequence[Estimate | None]) -> str:
 def _perturbations(comparison: Comparison) -> list[str]:
     rows = []
     for one in comparison.evaluations:
-        for delta in one.robustness.deltas if one.robustness else ():
+        deltas = one.robustness.deltas if one.robustness else ()
+        flips = holm({delta.perturbation: delta.test.flip_p for delta in deltas})
+        for delta in deltas:
             test = delta.test
             rows.append(
                 [
@@ -120,6 +156,7 @@ def _perturbations(comparison: Comparison) -> list[str]:
                     p_value(delta.p_holm),
                     number(test.d, 2),
                     p_value(test.flip_p),
+                    p_value(flips[delta.perturbation]),
                 ]
             )
     head = [
@@ -133,6 +170,7 @@ def _perturbations(comparison: Comparison) -> list[str]:
         "p (Holm)",
         "d",
         "p (flips)",
+        "p (flips, Holm)",
     ]
     return ["", *_table(head, rows), "", DELTAS]
 
@@ -195,7 +233,7 @@ def _preferences(comparison: Comparison) -> list[str]:
         "p (flips)",
         "d",
     ]
-    return ["", *_table(head, rows), "", "Paired t by pair, as in the paper; sign flips by visit."]
+    return ["", *_table(head, rows), "", PREFERRED]
 
 
 def _questions(one: Evaluation, words: Mapping[str, str]) -> list[str]:

@@ -16,6 +16,20 @@ from pmbench_tasks.notes.pipeline.working import Progress, each
 T = TypeVar("T")
 Item = TypeVar("Item")
 
+
+class Useless(Unreadable):
+    """An answer that is in the asked form and still none.
+
+    Args:
+        kind: of failure, such as `unchanged`.
+        wrong: tells the model what to mend.
+    """
+
+    def __init__(self, kind: str, wrong: str) -> None:
+        super().__init__(wrong)
+        self.kind = kind
+
+
 ATTEMPTS = 3
 """How often a model is asked for one thing when its answers cannot be read."""
 
@@ -76,7 +90,8 @@ async def ask(
         except Unreadable as error:
             if answer.finish == "length":
                 return Asked(None, "cut-off")
-            failure, said = "unreadable", _told(messages, answer.text, str(error))
+            failure = error.kind if isinstance(error, Useless) else "unreadable"
+            said = _told(messages, answer.text, str(error))
     return Asked(None, failure)
 
 
@@ -209,6 +224,7 @@ __all__ = [
     "Asked",
     "Progress",
     "Unreadable",
+    "Useless",
     "ask",
     "ask_numbered",
     "each",

@@ -9,11 +9,20 @@ from typing import Any
 import msgspec
 
 from pmbench import Embedder, Model
+from pmbench_tasks.notes.answers import CUT_OFF
 from pmbench_tasks.notes.checklist import Checklist, Item
 from pmbench_tasks.notes.pipeline import choosing, covering, leaving
 from pmbench_tasks.notes.pipeline.asking import Progress
 from pmbench_tasks.notes.pipeline.choosing import Chosen
-from pmbench_tasks.notes.pipeline.enforcing import LEAST_RATE, TESTS, Enforced, Judge, Reference, enforce
+from pmbench_tasks.notes.pipeline.enforcing import (
+    LEAST_RATE,
+    REWRITING,
+    TESTS,
+    Enforced,
+    Judge,
+    Reference,
+    enforce,
+)
 from pmbench_tasks.notes.pipeline.failing import need
 from pmbench_tasks.notes.pipeline.feedback import FeedbackFile
 from pmbench_tasks.notes.pipeline.filtering import Filtered, filter_feedback
@@ -230,7 +239,7 @@ async def refine(
         shop.leaves.folder / "5-enforceability.json",
         "no question is left that the judge enforces",
         enforced.stage.failures,
-        remedy="Give a stronger --judge, more --notes, or a lower --enforceability (0 drops none)",
+        remedy=to_enforce(enforced),
         empty_is_fine=allow_none or not asked_about,
     )
     return kept
@@ -276,6 +285,16 @@ def finished(
 def in_order(one: Candidate, order: Mapping[str, int]) -> Candidate:
     """The candidate with its feedback in the order of the file."""
     return msgspec.structs.replace(one, sources=tuple(sorted(one.sources, key=lambda ident: order[ident])))
+
+
+def to_enforce(enforced: Enforced) -> str:
+    """What to do where no question is left after stage 5: another model or another judge, by who gave no answer."""
+    lost = [one.kind for one in enforced.stage.failures]
+    if any(kind.startswith(REWRITING) for kind in lost) and not any(one.judged for one in enforced.tested):
+        cut = any(kind == f"{REWRITING}{CUT_OFF}" for kind in lost)
+        why = "was cut off before it had rewritten a note" if cut else "rewrote no note"
+        return f"The model {why}: give another --model, or --enforceability 0, which drops none"
+    return "Give a stronger --judge, more --notes, or a lower --enforceability (0 drops none)"
 
 
 def _as_candidates(left_out: Sequence[Dropped]) -> list[Candidate]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NoReturn
 
 import msgspec
@@ -85,14 +86,15 @@ def choose(
         nothing_known(covering)
     by_size = objective_curve(matrix, alpha, penalty)
     places = _best(by_size, None if size is None else min(size, len(candidates)))
+    wanted = set(_best(by_size, None))
     chosen = matrix[places]
     counts = chosen.sum(axis=1).astype(int).tolist()
     order = sorted(range(len(places)), key=lambda place: -counts[place])
     kept = tuple(candidates[places[place]] for place in order)
     there = {one.id for one in kept}
     left_out: list[Dropped] = [
-        dropped(STAGE, _why(int(row.sum())), one)
-        for one, row in zip(candidates, matrix, strict=True)
+        dropped(STAGE, _why(int(row.sum()), size if place in wanted else None), one)
+        for place, (one, row) in enumerate(zip(candidates, matrix, strict=True))
         if one.id not in there
     ]
     covered, everything = int(chosen.any(axis=0).sum()), len(covering.items)
@@ -147,7 +149,29 @@ def _best(curve: ObjectiveCurve, size: int | None) -> list[int]:
     return list(curve.indices[best])
 
 
-def _why(count: int) -> str:
+def nothing_covered(chosen: Chosen, file: Path) -> None:
+    """Do nothing where the chosen questions cover any feedback; the checklist is written all the same.
+
+    Raises:
+        Unanswered: they cover none.
+    """
+    if any(chosen.covers):
+        return
+    raise Unanswered(
+        "NO FEEDBACK IS COVERED by the questions of this checklist: it was written, but answers to nothing that "
+        "clinicians said, and a diversity of 1 means nothing then",
+        where=str(file),
+        remedy="See 6-coverage.csv; give more feedback or a stronger --model",
+    )
+
+
+def _why(count: int, size: int | None) -> str:
     if not count:
         return "it covers no feedback"
-    return f"with its {counted(count, 'feedback item')} it adds less than it costs in overlap and length"
+    if size is not None:
+        return f"--size {size:,} leaves no room for it: without --size it would be chosen, with its {_items(count)}"
+    return f"with its {_items(count)} it adds less than it costs in overlap and length"
+
+
+def _items(count: int) -> str:
+    return counted(count, "feedback item")

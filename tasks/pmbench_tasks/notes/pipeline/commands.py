@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pmbench import ConfigError
-from pmbench_tasks.notes.command_options import borrowing, feedback_given, refuse_idle, section_named
+from pmbench_tasks.notes.command_options import (
+    borrowing,
+    feedback_given,
+    refuse_idle,
+    section_named,
+    to_be_gone_on_with,
+)
 from pmbench_tasks.notes.pipeline.options import SECTION, reading, selecting, working
 from pmbench_tasks.notes.pipeline.records import counted
 
@@ -32,6 +38,7 @@ class _Job:
         work: makes the checklist.
         stages: what that asks, given the number of reference notes.
         read: what was read, in words; about: the same for the checklist's metadata.
+        columns: remarks on the columns of the feedback.
         told: what is said of it when it is done.
     """
 
@@ -40,6 +47,7 @@ class _Job:
     work: Callable[[Workshop], Any]
     stages: Callable[[int], Iterable[Stage]]
     read: Sequence[str] = ()
+    columns: Sequence[str] = ()
     about: dict[str, Any] = field(default_factory=dict)
     told: Callable[[Built], Sequence[str]] = lambda _: []
 
@@ -71,6 +79,7 @@ def build(section: str, **asked: Any) -> int:
         work=work,
         stages=lambda references: stage_requests.of_build(file.items, references, settings),
         read=[_feedback_read(file)],
+        columns=file.columns_told,
         about={"feedback": _about(file)},
         told=lambda built: [writing.selection_told(built.history)],
     )
@@ -122,6 +131,7 @@ def update(checklist: Path, **asked: Any) -> int:
         work=work,
         stages=lambda references: stage_requests.of_update(known, file.items, references, settings),
         read=[f"{checklist.name}: {counted(len(known.items), 'question')}", _feedback_read(file)],
+        columns=file.columns_told,
         about={"feedback": _about(file), "added_to": known.digest},
         told=told,
     )
@@ -160,6 +170,7 @@ def baseline(section: str, count: int, **asked: Any) -> int:
 
 def _carry_out(job: _Job, asked: dict[str, Any]) -> int:
     from pmbench_tasks.notes.pipeline import writing
+    from pmbench_tasks.notes.pipeline.choosing import nothing_covered
     from pmbench_tasks.notes.pipeline.claims import STAGES, check_folder
     from pmbench_tasks.notes.pipeline.references import read_references
 
@@ -177,7 +188,8 @@ def _carry_out(job: _Job, asked: dict[str, Any]) -> int:
         )
     if not references:
         refuse_idle(("tests", "enforceability"), "--notes")
-    done = asyncio.run(_pipeline(job, asked, references, folder))
+    with to_be_gone_on_with():
+        done = asyncio.run(_pipeline(job, asked, references, folder))
     if done is None:
         return 0
     built, spent = done
@@ -188,6 +200,8 @@ def _carry_out(job: _Job, asked: dict[str, Any]) -> int:
             click.echo(line)
         click.echo(f"requests made now: {spent.requests}; answers from the store: {spent.stored}")
         click.echo(f"written: {out}, and a file of each stage in {folder}")
+    if job.how == "build" and built.history.chosen is not None:
+        nothing_covered(built.history.chosen, out)
     return 0
 
 
@@ -210,12 +224,12 @@ async def _pipeline(
         if asked["dry_run"]:
             noted = [notes_told(asked["notes"], len(references), job.settings.section)] if references else []
             stages = list(job.stages(len(references)))
-            click.echo("\n".join(lines_of([*job.read, *noted], borrowed, stages)))
+            click.echo("\n".join(lines_of([*job.read, *job.columns, *noted], borrowed, stages)))
             return None
         leaves = Leaves(folder)
         with leaves.locked("--folder"):
             check_writable(asked["out"])
-            for line in borrowed.remote:
+            for line in (*borrowed.remote, *job.columns):
                 borrowed.progress.note(line)
             assert borrowed.embedder is not None
             judge = ChecklistJudge(borrowed["judge"], probability="off") if references else None
@@ -250,7 +264,7 @@ def _settings(section: str, asked: dict[str, Any]) -> Settings:
 def _feedback_read(file: FeedbackFile) -> str:
     from pmbench_tasks.notes.dry_run import feedback_told
 
-    return feedback_told(file.shown, file.items, file.unrated)
+    return feedback_told(file.shown, file.items, file.unrated, file.rows)
 
 
 def _about(file: FeedbackFile) -> dict[str, Any]:

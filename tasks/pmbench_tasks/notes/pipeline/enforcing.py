@@ -13,16 +13,24 @@ from pmbench_tasks.notes.checklist import Checklist, Item
 from pmbench_tasks.notes.pipeline.asking import (
     Progress,
     Unreadable,
+    Useless,
     ask,
     each,
     first_object,
     object_schema,
 )
-from pmbench_tasks.notes.pipeline.failing import told
+from pmbench_tasks.notes.pipeline.failing import NO_REWRITING, told
 from pmbench_tasks.notes.pipeline.records import Candidate, Dropped, Failure, Stage, by_kind, dropped
 from pmbench_tasks.notes.pipeline.told import SECTION_NAME, as_data
+from pmbench_tasks.notes.sections import body_of
 
 STAGE = "enforceability"
+
+REWRITING = "rewriting: "
+"""What the kinds of failure of the model, not of the judge, begin with."""
+
+NOT_REWRITTEN = "not rewritten"
+"""The outcome of a note that the model left as it was, or deleted: it tests nothing."""
 
 PROMPT = Prompt("pmbench_tasks.notes:prompts/pipeline_fail.txt")
 
@@ -71,9 +79,10 @@ class UnitTest(msgspec.Struct, frozen=True):
 
     Attributes:
         note: its id.
-        outcome: `seen` (the judge says no, as it should), `not seen` (it still says yes), `missing`.
+        outcome: `seen` (the judge says no, as it should), `not seen` (it still says yes), `missing`; `not rewritten`:
+            the model gave the text back as it was, or empty, so that there is no test.
         rewritten: the section as the model rewrote it.
-        why: why the outcome is missing.
+        why: why the outcome is missing, or what the model did instead.
     """
 
     note: str
@@ -89,7 +98,7 @@ class Tested(msgspec.Struct, frozen=True):
         id: of the candidate.
         asked: reference notes that the judge was asked about.
         passing, failing, unanswered: what it said of them.
-        tests: one for each passing note, `TESTS` at most.
+        tests: one for each passing note, `TESTS` at most, those that were not rewritten among them.
     """
 
     id: str
@@ -102,7 +111,12 @@ class Tested(msgspec.Struct, frozen=True):
     @property
     def judged(self) -> int:
         """Tests with an answer."""
-        return sum(test.outcome != "missing" for test in self.tests)
+        return sum(test.outcome in ("seen", "not seen") for test in self.tests)
+
+    @property
+    def not_rewritten(self) -> int:
+        """Passing notes that the model did not rewrite, so that they test nothing."""
+        return sum(test.outcome == NOT_REWRITTEN for test in self.tests)
 
     @property
     def rate(self) -> float | None:
@@ -179,6 +193,10 @@ def _why_not(tested: Tested, failures: Sequence[Failure], least: float) -> str:
         if not tested.passing:
             said = f"{tested.failing} fail, {tested.unanswered} have no answer{lost}"
             return f"no reference note passes it ({tested.asked} asked: {said}), so it cannot be tested"
+        if tested.not_rewritten == len(tested.tests):
+            return (
+                f"the model rewrote none of its {tested.passing} passing notes{lost}, so it cannot be tested"
+            )
         return f"none of its {len(tested.tests)} unit tests has an answer{lost}"
     # Products, since shares of ten are not exact in binary.
     seen = round(tested.rate * tested.judged)
@@ -218,7 +236,7 @@ async def _test(
     failures += [
         Failure(STAGE, (f"{candidate.id}/{test.note}",), test.why)
         for test in made
-        if test.outcome == "missing"
+        if test.outcome in ("missing", NOT_REWRITTEN)
     ]
     tested = Tested(
         candidate.id, sum(counts.values()), counts[True], counts[False], counts[None], tuple(made)
@@ -235,7 +253,7 @@ async def _unit_test(
     section: str,
 ) -> UnitTest:
     def read(text: str) -> str:
-        return _rewritten(text, reference.text)
+        return _rewritten(text, reference.text, section)
 
     asked = await ask(
         model,
@@ -250,7 +268,8 @@ async def _unit_test(
         max_tokens=MAX_TOKENS,
     )
     if asked.value is None:
-        return UnitTest(reference.id, "missing", why=f"rewriting: {asked.failure}")
+        outcome = NOT_REWRITTEN if asked.failure in NO_REWRITING else "missing"
+        return UnitTest(reference.id, outcome, why=f"{REWRITING}{asked.failure}")
     met, why = await _judged(judge, checklist, reference, asked.value)
     if met is None:
         return UnitTest(reference.id, "missing", asked.value, why)
@@ -268,12 +287,16 @@ async def _judged(
     return answer.met, "" if answer.met is not None else f"judging: {answer.why}"
 
 
-def _rewritten(text: str, before: str) -> str:
+def _rewritten(text: str, before: str, section: str) -> str:
     found = first_object(text, "rewritten")
     after = found["rewritten"] if found else None
     if not isinstance(after, str):
         raise Unreadable('There was no JSON object {"rewritten": "..."} in your answer.')
     after = after.encode("utf-8", "replace").decode().strip()
+    if section:
+        after = body_of(after).strip()
+    if not any(letter.isalnum() for letter in after):
+        raise Useless("empty", "Nothing is left of the text: change it so that it fails, and keep the rest.")
     if after.split() == before.split():
-        raise Unreadable("This is the text that you were given.")
+        raise Useless("unchanged", "This is the text that you were given.")
     return after

@@ -22,7 +22,10 @@ TOO_LONG = "too-long"
 
 AGAIN = "Give the same command again: what was answered is kept, and it goes on where it was"
 
-_ANSWERED = frozenset({"unreadable", "no answer", UNPARSED, ABSENT, NEITHER, TWICE, REFUSED, CUT_OFF})
+NO_REWRITING = frozenset({"empty", "unchanged", "nothing-removed"})
+"""A model that was to rewrite a text has deleted all of it, or left it as it was."""
+
+_ANSWERED = NO_REWRITING | {"unreadable", "no answer", UNPARSED, ABSENT, NEITHER, TWICE, REFUSED, CUT_OFF}
 """Kinds of missing answers for which the same question again would get the same answer out of the store."""
 
 

@@ -60,12 +60,37 @@ class FeedbackFile(msgspec.Struct, frozen=True):
         empty: rows without one.
         unrated: items without stars.
         shown: how the file is called.
+        rows: of the file, those without a text among them.
+        taken: what is read -> its column; not_taken: columns that nothing is read from.
     """
 
     items: tuple[FeedbackItem, ...]
     empty: int
     unrated: int
     shown: str
+    rows: int = 0
+    taken: dict[str, str] = {}
+    not_taken: tuple[str, ...] = ()
+
+    @property
+    def columns_told(self) -> tuple[str, ...]:
+        """Lines on columns that were guessed, and on those that are passed over; none where there are no such."""
+        guessed = [
+            f"{what} from {name!r}" for what, name in self.taken.items() if _plain(name) != _plain(what)
+        ]
+        lines = [f"read is {', '.join(guessed)}; --columns decides"] if guessed else []
+        if self.not_taken:
+            many = ", ".join(map(repr, self.not_taken[:8])) + (", …" if len(self.not_taken) > 8 else "")
+            one = (
+                f"; --columns id={self.not_taken[0]} would take it for the id"
+                if "id" not in self.taken
+                else ""
+            )
+            lines.append(f"not read: {many}{one}")
+        if "id" not in self.taken:
+            lines.append("there is no id: items are called by the numbers of their rows, empty ones counted")
+        name = Path(self.shown).name
+        return tuple(f"{name}: {line}" for line in lines)
 
 
 def read_feedback(
@@ -85,7 +110,7 @@ def read_feedback(
     Raises:
         DataError: the file cannot be read; it has no column of feedback; an id stands twice; stars are no whole
             number from 1 to 5 (another scale would be read wrongly); no section has that name; every text is empty.
-        ConfigError: no such encoding, or no such column.
+        ConfigError: no such encoding, or no such column; an encoding is told of a file that is UTF-8.
     """
     rows = _rows(path, encoding)
     named = _columns(rows[0], path, columns or {})
@@ -111,7 +136,8 @@ def read_feedback(
             "no row has a text", where=str(path), remedy=f"Fill in the column {named['feedback']!r}"
         )
     unrated = sum(item.stars is None for item in items)
-    return FeedbackFile(tuple(items), empty, unrated, str(path))
+    not_taken = tuple(column for column in rows[0].values if column not in named.values())
+    return FeedbackFile(tuple(items), empty, unrated, str(path), len(rows), named, not_taken)
 
 
 def words_of(text: str) -> int:
@@ -140,7 +166,9 @@ def _rows(path: Path, encoding: str) -> Sequence[Row]:
             f"files ending in {path.suffix!r} have no encoding of their own", where=f"--encoding {encoding}"
         )
     try:
-        text = path.read_bytes().decode(encoding)
+        raw = path.read_bytes()
+        _refuse_utf8(raw, path, encoding)
+        text = raw.decode(encoding)
     except (UnicodeDecodeError, ValueError):
         raise DataError(
             f"is not {encoding}", where=str(path), remedy="Give another --encoding, or save it as UTF-8"
@@ -152,6 +180,24 @@ def _rows(path: Path, encoding: str) -> Sequence[Row]:
         copy = Path(folder) / f"feedback{path.suffix.lower()}"
         copy.write_text(text, encoding="utf-8", newline="")
         return read_table(copy, shown=str(path))
+
+
+def _refuse_utf8(raw: bytes, path: Path, encoding: str) -> None:
+    """Bytes beyond ASCII that happen to be UTF-8 are UTF-8: in another encoding such text hardly ever is.
+
+    Raises:
+        ConfigError: they are.
+    """
+    try:
+        plain = raw.isascii() or not raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return
+    if not plain:
+        raise ConfigError(
+            f"{path} is UTF-8, with letters beyond ASCII, which would be read as others",
+            where=f"--encoding {encoding}",
+            remedy="Leave --encoding out",
+        )
 
 
 def _is_of_text(encoding: str) -> bool:

@@ -45,9 +45,8 @@ def feedback_told(filtered: Filtered, file: FeedbackFile) -> str:
     reasons |= dict(sorted(filtered.reasons.items()))
     total = len(filtered.read) + file.empty
     left = "; ".join(f"{count:,} {why}" for why, count in reasons.items())
-    return f"{len(filtered.used):,} of {counted(total, 'feedback item')}" + (
-        f" (not: {left})" if left else ""
-    )
+    many = f"{total:,} rows of feedback" if file.empty else counted(total, "feedback item")
+    return f"{len(filtered.used):,} of {many}" + (f" (not: {left})" if left else "")
 
 
 def leave_stage(leaves: Leaves, name: str, stage: Stage[Candidate]) -> None:
@@ -102,7 +101,8 @@ def tests_told(enforced: Enforced) -> str:
     there = {one.id for one in enforced.stage.kept}
     rates = [one.rate for one in enforced.tested if one.id in there and one.rate is not None]
     mean = f", enforceability {sum(rates) / len(rates):.2f} in the mean" if rates else ""
-    missing = sum(len(one.tests) - one.judged for one in enforced.tested)
+    gone = sum(one.not_rewritten for one in enforced.tested)
+    missing = sum(len(one.tests) - one.judged for one in enforced.tested) - gone
     unanswered = sum(one.unanswered for one in enforced.tested)
     lost = [
         f"{count:,} {what}"
@@ -110,6 +110,8 @@ def tests_told(enforced: Enforced) -> str:
         if count
     ]
     lost = [f"without an answer: {' and '.join(lost)}"] if lost else []
+    if gone:
+        lost.append(f"not rewritten by the model, so no test: {counted(gone, 'note')}")
     return "; ".join([counted(len(enforced.stage.kept), "question") + mean, *lost])
 
 

@@ -1,0 +1,327 @@
+"""Several tasks in one table: mean win rates and mean ranks, and each task's primary metric in its own unit.
+
+A system is a model by a strategy. What one task calls `zero-shot` another has under another name, so that the default
+strategies of the tasks are one strategy here; all others are matched by name.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from pmbench.core.errors import ConfigError, StorageError
+from pmbench.core.metric import Metric
+from pmbench.core.task import Task
+from pmbench.leaderboard.board import DEFAULT, worked_out
+from pmbench.leaderboard.collect import LeftOut
+from pmbench.leaderboard.comparing import KeptColumns, number
+from pmbench.leaderboard.plain_words import NOBODY
+from pmbench.leaderboard.table import Leaderboard, Measure, SystemRow, Table
+from pmbench.leaderboard.tested import Resampling
+from pmbench.leaderboard.wording import DASH, counted, listed, rows_text
+from pmbench.stats.several_tasks import Standing, TaskColumns, standings
+
+MOST_NAMED = 5
+"""Systems that a note names; of more it says how many."""
+
+Key = tuple[str, str]
+"""A system: its model, and its strategy or nothing for the default one of each task."""
+
+
+class TaskHead(msgspec.Struct, frozen=True):
+    """A task as a column.
+
+    Attributes:
+        task, title: of the task; metric, heading: name of its primary metric, and what stands over the column.
+        higher_is_better: of the metric.
+        data, fingerprint: of the table that is used.
+        instances: on which systems are compared: those that all of them have scored.
+        counted: whether it is in the mean win rates and ranks.
+    """
+
+    task: str
+    title: str
+    metric: str
+    heading: str
+    higher_is_better: bool | None
+    data: str
+    fingerprint: str
+    instances: int
+    counted: bool
+
+
+class SystemOverTasks(msgspec.Struct, frozen=True):
+    """A system over several tasks.
+
+    Attributes:
+        number: of the row, from 1.
+        model, strategy: its name; several strategies where the defaults of the tasks are called otherwise.
+        win_rate, win_low, win_high: mean win rate with its interval; None where undefined.
+        rank, rank_low, rank_high: mean rank.
+        tasks: in how many tasks it is compared with another system.
+        measures: by task, its primary metric as in the task's own leaderboard; runs: digest of the run.
+    """
+
+    number: int
+    model: str
+    strategy: str
+    win_rate: float | None
+    win_low: float | None
+    win_high: float | None
+    rank: float | None
+    rank_low: float | None
+    rank_high: float | None
+    tasks: int
+    measures: dict[str, Measure]
+    runs: dict[str, str]
+
+    @property
+    def win_text(self) -> tuple[str, str]:
+        """Mean win rate and its interval as shown."""
+        return _shown(self.win_rate, self.win_low, self.win_high, 3)
+
+    @property
+    def rank_text(self) -> tuple[str, str]:
+        """Mean rank and its interval as shown."""
+        return _shown(self.rank, self.rank_low, self.rank_high, 2)
+
+
+class SeveralTasks(msgspec.Struct, frozen=True):
+    """Systems over several tasks: those in most of the tasks first, of them the greatest mean win rate.
+
+    Attributes:
+        tasks: in the order asked for; rows: the systems.
+        notes: what a reader has to know, one sentence or two each.
+        left_out: folders that are in no table of the tasks.
+        statistics: how intervals were made.
+        demo: whether any of the data are made up.
+    """
+
+    tasks: list[TaskHead]
+    rows: list[SystemOverTasks]
+    notes: list[str]
+    left_out: list[LeftOut]
+    statistics: Resampling
+    demo: bool
+
+
+class _Part(msgspec.Struct, frozen=True):
+    """The table of one task that is used, and its rows by system."""
+
+    task: type[Task]
+    board: Leaderboard
+    table: Table | None
+    rows: dict[Key, tuple[SystemRow, KeptColumns]]
+    notes: list[str]
+
+    @property
+    def metric(self) -> Metric:
+        return self.task.metrics[0]
+
+
+def several_tasks(
+    tasks: Sequence[type[Task]],
+    runs: Path | None,
+    *,
+    records: Path | None = None,
+    include_incomplete: bool = False,
+    max_missing: float = 1.0,
+    statistics: Resampling = DEFAULT,
+    exclude: Sequence[str] = (),
+) -> SeveralTasks:
+    """Set systems side by side over several tasks.
+
+    Args:
+        tasks: two at least.
+        runs, records, include_incomplete, max_missing, statistics: as in `board.leaderboard`.
+        exclude: beginnings of digests of runs of any of the tasks to leave out.
+
+    Raises:
+        StorageError: as there, of any of the tasks; a run that is to be left out is of none.
+        ConfigError: fewer than two tasks.
+    """
+    if len(tasks) < 2:
+        raise ConfigError("one task alone", where="--tasks", remedy="Name several, or one with --task")
+    missed: list[list[str]] = [[] for _ in tasks]
+    parts = [
+        _part(
+            task,
+            *worked_out(
+                task,
+                runs,
+                records=records,
+                include_incomplete=include_incomplete,
+                max_missing=max_missing,
+                statistics=statistics,
+                exclude=exclude,
+                missed=unknown,
+            ),
+        )
+        for task, unknown in zip(tasks, missed, strict=True)
+    ]
+    nowhere = [one for one in exclude if all(one in unknown for unknown in missed)]
+    if nowhere:
+        raise StorageError(
+            f"no run of these tasks begins with {nowhere[0][:80]!r}",
+            where="--exclude",
+            remedy="See: pmbench runs",
+        )
+    keys = list(dict.fromkeys(key for part in parts for key in part.rows))
+    heads, columns, notes = [], [], [note for part in parts for note in part.notes]
+    for part in parts:
+        found, head, told = _compared(part, keys)
+        heads.append(head)
+        notes += told
+        if found is not None:
+            columns.append(found)
+    nothing = Standing(math.nan, math.nan, math.nan, math.nan, math.nan, math.nan, 0)
+    stood = [nothing] * len(keys)
+    if columns:
+        stood = standings(
+            columns, resamples=statistics.resamples, seed=statistics.seed, level=statistics.level
+        )
+    places = sorted(
+        range(len(keys)),
+        key=lambda at: (-stood[at].tasks, -stood[at].win_rate if stood[at].tasks else 0.0, keys[at]),
+    )
+    rows = [_row(place, keys[at], stood[at], parts) for place, at in enumerate(places, start=1)]
+    return SeveralTasks(
+        tasks=heads,
+        rows=rows,
+        notes=[*notes, *_lacking(rows, heads), *_undrawn(stood)],
+        left_out=[left for part in parts for left in part.board.left_out],
+        statistics=statistics,
+        demo=any(part.table is not None and part.table.kind == "demo" for part in parts),
+    )
+
+
+def _part(task: type[Task], board: Leaderboard, columns: Sequence[Sequence[KeptColumns]]) -> _Part:
+    """The task's first table, the one of most instances; what else there is, is said."""
+    if not board.tables:
+        return _Part(task, board, None, {}, [f"{task.name} has no run that can be shown."])
+    table, notes = board.tables[0], []
+    if len(board.tables) > 1:
+        more = sum(len(one.rows) for one in board.tables[1:])
+        notes.append(
+            f"{task.name} has {len(board.tables)} tables of runs that may not be compared; the first stands here"
+            f" ({'; '.join(table.differs)}), without {counted(more, 'run')} of the others."
+        )
+    found: dict[Key, list[tuple[SystemRow, KeptColumns]]] = {}
+    for row, scored in zip(table.rows, columns[0], strict=True):
+        found.setdefault(_key(task, row), []).append((row, scored))
+    for rows in found.values():
+        if len(rows) > 1:
+            row, which = rows[0][0], rows_text([one.number for one, _ in rows]).lower()
+            notes.append(
+                f"{task.name} has {len(rows)} runs of {row.model} by {row.strategy} ({which} of its leaderboard), so"
+                " that none of them stands here: leave out all but one with --exclude."
+            )
+    return _Part(task, board, table, {key: rows[0] for key, rows in found.items() if len(rows) == 1}, notes)
+
+
+def _key(task: type[Task], row: SystemRow) -> Key:
+    default = next(iter(task.strategies)) if getattr(task, "strategies", None) else ""
+    return row.model, "" if row.strategy == default and row.model != NOBODY else row.strategy
+
+
+def _compared(part: _Part, keys: Sequence[Key]) -> tuple[TaskColumns | None, TaskHead, list[str]]:
+    """What is resampled of a task, its column, and what a reader has to know of it."""
+    metric, name = part.metric, part.task.name
+    scored = {
+        key: {one for one, there in zip(kept.ids, kept.present(metric), strict=True) if there}
+        for key, (_, kept) in part.rows.items()
+    }
+    valued = [key for key, ids in scored.items() if ids]
+    shared = sorted(set.intersection(*(scored[key] for key in valued))) if valued else []
+    told = []
+    why: Literal["", "no", "neither", "alone"] = ""
+    if part.table is None or not valued:
+        why = "no"
+    elif metric.higher_is_better is None:
+        why = "neither"
+        told.append(f"{name} is not in the means: neither end of {metric.title} is better.")
+    elif len(valued) < 2:
+        why = "alone"
+        told.append(f"{name} is not in the means: it has one system alone.")
+    elif not shared:
+        why = "no"
+        told.append(f"{name} is not in the means: no instance was scored by all of its systems.")
+    elif len(shared) < max(map(len, scored.values())):
+        told.append(
+            f"In {name} systems are compared on the {counted(len(shared), 'instance')} that all of them have scored;"
+            " its column has each system's own value."
+        )
+    title = f"{name}: {metric.title}"
+    arrow = {True: "↑", False: "↓", None: ""}[metric.higher_is_better]
+    head = TaskHead(
+        name,
+        part.task.title or name,
+        metric.name,
+        " ".join(
+            filter(None, [title, f"({metric.unit})" if metric.unit and metric.unit != "%" else "", arrow])
+        ),
+        metric.higher_is_better,
+        part.table.data if part.table else "",
+        part.table.fingerprint if part.table else "",
+        len(shared),
+        not why,
+    )
+    if why:
+        return None, head, told
+    rows = {key: part.rows[key][1].rows(metric, shared) for key in valued}
+    one = next(found for found in rows.values() if found is not None)
+    return TaskColumns(name, metric, [rows.get(key) for key in keys], one.clusters), head, told
+
+
+def _row(place: int, key: Key, stood: Standing, parts: Sequence[_Part]) -> SystemOverTasks:
+    there = {part.task.name: part.rows[key][0] for part in parts if key in part.rows}
+    strategies = list(dict.fromkeys(row.strategy for row in there.values()))
+    return SystemOverTasks(
+        number=place,
+        model=key[0],
+        strategy=strategies[0] if len(strategies) == 1 else f"default ({', '.join(strategies)})",
+        win_rate=number(stood.win_rate),
+        win_low=number(stood.win_low),
+        win_high=number(stood.win_high),
+        rank=number(stood.rank),
+        rank_low=number(stood.rank_low),
+        rank_high=number(stood.rank_high),
+        tasks=stood.tasks,
+        measures={
+            part.task.name: there[part.task.name].measures[part.metric.name]
+            for part in parts
+            if part.task.name in there
+        },
+        runs={task: row.run for task, row in there.items()},
+    )
+
+
+def _lacking(rows: Sequence[SystemOverTasks], heads: Sequence[TaskHead]) -> Iterator[str]:
+    """Who lacks which tasks: their means are over others than those of the rest."""
+    lacking: dict[tuple[str, ...], list[str]] = {}
+    for row in rows:
+        gone = tuple(head.task for head in heads if head.task not in row.measures)
+        if gone:
+            named = row.strategy if row.model == NOBODY else f"{row.model} by {row.strategy}"
+            lacking.setdefault(gone, []).append(named)
+    for gone, names in lacking.items():
+        more = len(names) - MOST_NAMED
+        told = [*names[:MOST_NAMED], *([counted(more, "other system")] if more > 0 else [])]
+        have, their = ("has", "its means are") if len(names) == 1 else ("have", "their means are")
+        yield f"{listed(told)} {have} no run of {listed(gone)}: {their} over the other tasks alone."
+
+
+def _undrawn(stood: Sequence[Standing]) -> Iterator[str]:
+    if any(one.tasks and math.isnan(one.win_low) for one in stood):
+        yield "Systems without an interval: a task's data do not allow to draw them again."
+
+
+def _shown(value: float | None, low: float | None, high: float | None, digits: int) -> tuple[str, str]:
+    if value is None:
+        return DASH, ""
+    ends = "" if low is None or high is None else f"[{low:.{digits}f}, {high:.{digits}f}]"
+    return f"{value:.{digits}f}", ends
