@@ -102,6 +102,8 @@ validate: $(VENV)/.embedded
 # The published tables, from the records that lie beside them.
 leaderboards: $(VENV)/.dev
 	$(BIN)/python leaderboards/build.py
+	$(BIN)/pmbench leaderboard --task $(TASK) --records leaderboards/records --plots $(VENV)/figures > /dev/null
+	cp $(VENV)/figures/$(TASK)-1-forest.svg docs/
 
 docs: $(VENV)/.dev
 	$(BIN)/python docs/generate.py

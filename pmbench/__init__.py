@@ -23,7 +23,7 @@ if TYPE_CHECKING:
         UserError,
     )
     from pmbench.core.instance import Instance, Response, Score
-    from pmbench.core.metric import F1, Macro, Mean, Metric, MetricGroup, Ratio
+    from pmbench.core.metric import COUNT, F1, Macro, Mean, Metric, MetricGroup, Ratio
     from pmbench.core.model import Choice, Completion, Embedder, Message, Model, Usage
     from pmbench.core.options import Options, PathOption, ScoringOption
     from pmbench.core.task import (
@@ -61,6 +61,7 @@ _HOME = {
     "Backend": "pmbench.models.backend",
     "BackendOptions": "pmbench.models.backend",
     "BertScorer": "pmbench.text.bertscore",
+    "COUNT": "pmbench.core.metric",
     "Choice": "pmbench.core.model",
     "Column": "pmbench.core.dataset",
     "Completion": "pmbench.core.model",
@@ -139,6 +140,7 @@ def __dir__() -> list[str]:
 
 
 __all__ = [
+    "COUNT",
     "EMBEDDED",
     "F1",
     "SPLITTER",

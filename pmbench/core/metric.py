@@ -7,6 +7,7 @@ vectorised formula, whatever the metric.
 
 from __future__ import annotations
 
+import math
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -39,6 +40,10 @@ class MetricGroup:
     reference: str = ""
 
 
+COUNT = (0.0, math.inf)
+"""Bounds of what is counted."""
+
+
 class Metric(ABC):
     """A formula over summed statistics.
 
@@ -50,7 +55,8 @@ class Metric(ABC):
         limits: least and greatest value that one instance can have, where the metric is a mean over instances
             (the best and worst case of a missing instance); None where it is not, or where they are not known.
         bounds: least and greatest value of the metric itself, where its formula puts it between two numbers that
-            `limits` go beyond; its interval and its worst and best case are put there, too.
+            `limits` go beyond, or where it is a count, which is not below 0 (`COUNT`); its interval and its worst
+            and best case are put there, too.
         digits: decimals shown.
         unit: what is shown after the number (`words`), or `%` for a share shown as per cent.
         group: the table it stands in, under its title; None: with the task's main metrics.
@@ -76,8 +82,11 @@ class Metric(ABC):
         reference: str = "",
         headline: bool = False,
         optional: bool = False,
+        bounds: tuple[float, float] | None = None,
     ) -> None:
         self.name, self.title = name, title or name
+        if bounds is not None:
+            self.bounds = bounds
         self.group, self.reference, self.headline = group, reference, headline
         self.optional = optional
         self.higher_is_better = higher_is_better

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pmbench import Mean, Metric, MetricGroup, Ratio
+from pmbench import COUNT, Mean, Metric, MetricGroup, Ratio
 
 
 def share(stat: str, title: str, group: MetricGroup, *, of: str = "", optional: bool = False) -> Metric:
@@ -53,6 +53,7 @@ def tries(group: MetricGroup, per: str) -> tuple[Metric, Metric]:
             digits=1,
             group=group,
             optional=True,
+            bounds=COUNT,
         ),
         share("still_wrong", "Still wrong after all tries", group, optional=True),
     )
@@ -60,7 +61,7 @@ def tries(group: MetricGroup, per: str) -> tuple[Metric, Metric]:
 
 def words(group: MetricGroup) -> Mean:
     """Words of an answer, neither more nor fewer being better."""
-    return Mean("words", title="Words", higher_is_better=None, digits=1, group=group)
+    return Mean("words", title="Words", higher_is_better=None, digits=1, group=group, bounds=COUNT)
 
 
 def grade(group: MetricGroup) -> Mean:

@@ -6,7 +6,7 @@ clinicians ask is counts and shares.
 
 from __future__ import annotations
 
-from pmbench import F1, Mean, Metric, MetricGroup
+from pmbench import COUNT, F1, Mean, Metric, MetricGroup
 from pmbench_tasks.archehr.factuality_metrics import factuality_metrics
 from pmbench_tasks.archehr.form_metrics import grade, share, tries, words
 from pmbench_tasks.archehr.percent import MeanOf, Percent
@@ -92,7 +92,7 @@ _CLINICIANS: tuple[Metric, ...] = (
     share("cut", "Answers over 75 words", ASKED),
     share("cited_none", "Answers that cite nothing officially", ASKED),
     *(
-        Mean(stat, title=title, higher_is_better=False, digits=2, group=ASKED)
+        Mean(stat, title=title, higher_is_better=False, digits=2, group=ASKED, bounds=COUNT)
         for stat, title in (
             ("lost_citations", "Citations lost to their form, per answer"),
             ("stray_citations", "Cited items that are no sentence, per answer"),

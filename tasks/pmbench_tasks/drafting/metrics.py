@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pmbench import F1, Macro, Mean, Metric, Ratio
+from pmbench import COUNT, F1, Macro, Mean, Metric, Ratio
 from pmbench_tasks.drafting.theme_metrics import GROUPED, THEME_METRICS
 
 _LIMITS = (0.0, 1.0)
@@ -24,9 +24,21 @@ METRICS: tuple[Metric, ...] = (
     ),
     Ratio("matches", "matches+additions", "content_recall_micro", zero=0.0, title="Content recall (micro)"),
     Mean(
-        "words_to_delete", title="Words to delete per draft", higher_is_better=False, digits=1, unit="words"
+        "words_to_delete",
+        title="Words to delete per draft",
+        higher_is_better=False,
+        digits=1,
+        unit="words",
+        bounds=COUNT,
     ),
-    Mean("words_to_add", title="Words to add per draft", higher_is_better=False, digits=1, unit="words"),
+    Mean(
+        "words_to_add",
+        title="Words to add per draft",
+        higher_is_better=False,
+        digits=1,
+        unit="words",
+        bounds=COUNT,
+    ),
     Mean("usable", "usable_share", title="Usable with no edit", limits=_LIMITS, digits=1, unit="%"),
     Ratio(
         "draft_words",
@@ -35,6 +47,7 @@ METRICS: tuple[Metric, ...] = (
         title="Length of draft against reply",
         higher_is_better=None,
         digits=2,
+        bounds=COUNT,
     ),
     *THEME_METRICS,
     *GROUPED,
