@@ -125,7 +125,7 @@ def _headed(blocks: Sequence[ViewBlock]) -> Iterator[tuple[str, str, ViewBlock]]
     """Each block with its title, and what the signs mean beside the first that has any."""
     told = False
     for block in blocks:
-        marks = any(line.mark for line in block.lines)
+        marks = not block.signs_told and any(line.mark for line in block.lines)
         legend = "" if told or not marks else ", ".join(f"{SIGNS[mark]} {mark}" for mark in SIGNS if mark)
         told = told or marks
         yield _one_line(block.title), f"({legend})" if legend else "", block
@@ -139,7 +139,7 @@ def _one_line(text: str) -> str:
 def _block(block: object) -> ViewBlock:
     if not isinstance(block, ViewBlock) or not isinstance(block.title, str):
         raise NoBlocks(f"{type(block).__name__} where a block belongs")
-    return ViewBlock(block.title, tuple(map(_line, block.lines)))
+    return ViewBlock(block.title, tuple(map(_line, block.lines)), bool(block.signs_told))
 
 
 def _line(line: object) -> ViewLine:

@@ -34,7 +34,9 @@ class ViewBlock:
     Attributes:
         title: what the lines are.
         lines: in order.
+        signs_told: whether the title says what the signs of the lines mean, where it is not kept, deleted and added.
     """
 
     title: str
     lines: tuple[ViewLine, ...]
+    signs_told: bool = False

@@ -42,7 +42,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Lines under a title; `signed` where any of them has a sign."""
+    """Lines under a title; `signed` where any of them has a sign that the title does not explain."""
 
     title: str
     lines: tuple[Line, ...]
@@ -73,7 +73,7 @@ def _block(block: object) -> Block:
     if not isinstance(block, ViewBlock) or not isinstance(block.title, str):
         raise NotShown(f"it made {type(block).__name__} where a block belongs")
     lines = tuple(map(_line, block.lines))
-    return Block(block.title, lines, signed=any(line.kind for line in lines))
+    return Block(block.title, lines, signed=not block.signs_told and any(line.kind for line in lines))
 
 
 def _line(line: object) -> Line:

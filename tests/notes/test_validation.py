@@ -244,3 +244,9 @@ def test_tags_that_are_no_list_are_refused(tmp_path: Path) -> None:
     path.write_text(json.dumps({"items": [{"id": "a", "question": "Is it so here?", "tags": 5}]}))
     with pytest.raises(DataError, match="item 1, tags: a list of texts"):
         read_checklist(path)
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_our_own_are_validated_by_their_names(name: str) -> None:
+    result = CliRunner().invoke(validate_command, [name], standalone_mode=False)
+    assert result.return_value == 0 and "0 errors, 0 remarks" in result.output

@@ -23,7 +23,7 @@ def evidence_view(record: Record) -> list[ViewBlock]:
         return [*blocks, _response(record)]
     cited = [str(name) for name in evidence["official"]["citations"]]
     blocks.append(ViewBlock("The answer, with what each sentence cites", tuple(_answer(evidence, case))))
-    blocks.append(ViewBlock(_counted(case, cited), tuple(_note(case, cited))))
+    blocks.append(ViewBlock(_counted(case, cited), tuple(_note(case, cited)), signs_told=True))
     if case.answer:
         blocks.append(ViewBlock("The clinician's answer", (ViewLine(case.answer),)))
     return blocks
@@ -92,7 +92,7 @@ def evidence_list_view(record: Record) -> list[ViewBlock]:
     if record.score is None or not isinstance(record.score.evidence, dict):
         return [*blocks, _response(record)]
     cited = [str(name) for name in record.score.evidence["cited"]]
-    return [*blocks, ViewBlock(_counted(case, cited), tuple(_note(case, cited)))]
+    return [*blocks, ViewBlock(_counted(case, cited), tuple(_note(case, cited)), signs_told=True)]
 
 
 def text_view(record: Record) -> list[ViewBlock]:

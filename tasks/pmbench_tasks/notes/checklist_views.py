@@ -47,7 +47,7 @@ def _judged(record: Record, title: str) -> Iterator[ViewBlock]:
     shown = _lines(text) if text.strip() else (ViewLine("Nothing was written."),)
     yield ViewBlock(f"{title}{f': {section}' if section else ''}", shown)
     answers = evidence["answers"]
-    yield ViewBlock(_counted(str(checklist["name"]), answers), tuple(map(_answer, answers)))
+    yield ViewBlock(_counted(str(checklist["name"]), answers), tuple(map(_answer, answers)), signs_told=True)
 
 
 def _counted(name: str, answers: list[Mapping[str, Any]]) -> str:

@@ -19,15 +19,17 @@ if TYPE_CHECKING:
 @click.option("--row", default="", help="Of a HealthBench file: the prompt_id of the rubric.")
 @click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
 def validate_command(file: Path, row: str, as_json: bool) -> int:
-    """Check a checklist: JSON, YAML, Markdown or CSV, AutoChecklist, HealthBench, MedHELM.
+    """Check a checklist: JSON, YAML, Markdown or CSV, AutoChecklist, HealthBench, MedHELM, or one of ours by its name.
 
     Exit status 1 where something is wrong with it, 0 where it can be used; remarks are no faults.
     """
+    from pmbench_tasks.notes.checklist import OWN, own_checklist
     from pmbench_tasks.notes.pipeline.records import counted
     from pmbench_tasks.notes.reading import parse_checklist
     from pmbench_tasks.notes.validation import findings
 
-    checklist = parse_checklist(file, row=row)
+    ours = str(file) in OWN and not file.is_file()
+    checklist = own_checklist(str(file)) if ours else parse_checklist(file, row=row)
     found = [*findings(checklist), *_passed_over(file)]
     wrong = sum(one.error for one in found)
     if as_json:
