@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @click.option("--row", default="", help="Of a HealthBench file: the prompt_id of the rubric.")
 @click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
 def validate_command(file: Path, row: str, as_json: bool) -> int:
-    """Check a checklist: JSON, YAML, Markdown or CSV, AutoChecklist, HealthBench, MedHELM, or one of ours by its name.
+    """Check a checklist: JSON, YAML, Markdown or CSV, AutoChecklist, HealthBench, MedHELM; or one of ours by name.
 
     Exit status 1 where something is wrong with it, 0 where it can be used; remarks are no faults.
     """
