@@ -15,8 +15,14 @@ import numpy as np
 
 from pmbench_tasks.notes.evaluation.distances import Distances, cluster_distances
 
-SHAPES = ((16, 4, 1.0, 0.1), (30, 6, 1.0, 0.1), (60, 8, 1.0, 0.1), (60, 8, 0.6, 0.05), (60, 8, 2.0, 0.1))
-SHAPES += ((200, 10, 1.0, 0.1),)
+SHAPES = (
+    (16, 4, 1.0, 0.1),
+    (30, 6, 1.0, 0.1),
+    (60, 8, 1.0, 0.1),
+    (60, 8, 0.6, 0.05),
+    (60, 8, 2.0, 0.1),
+    (200, 10, 1.0, 0.1),
+)
 """Items, questions, how far items lie from their topic, and chance of being covered by another question."""
 
 DIMENSIONS, RESAMPLES = 64, 400

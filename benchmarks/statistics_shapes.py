@@ -99,7 +99,7 @@ def truth(shape: Shape, worse: Floats, instances: int = 1_000_000) -> Floats:
     """The value of each system over very many instances, shape (S,)."""
     random = np.random.default_rng(99)
     alone = np.arange(10_000)
-    sums: Floats = sum(  # type: ignore[assignment]
+    sums: Floats = sum(
         datasets(shape, random, alone, 1, worse)[0].sum(axis=0) for _ in range(instances // 10_000)
     )
     return np.asarray(shape.metric.value(sums))

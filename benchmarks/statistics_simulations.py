@@ -154,7 +154,7 @@ def tests(job: Job) -> Cells:
     shape = SHAPES[job.shape]
     rejected: dict[str, list[float]] = {}
 
-    def add(test: str, found: Sequence[bool]) -> None:
+    def add(test: str, found: Sequence[float]) -> None:
         rejected.setdefault(test, []).extend(found)
 
     for number, sums in enumerate(batches(job, np.zeros(2))):
@@ -269,8 +269,8 @@ def ranks(job: Job) -> Cells:
                 held.setdefault(name, []).append(inside)
                 widths.setdefault(name, []).append(float(np.mean([rank.high - rank.low for rank in found])))
     cells = {}
-    for name, inside in held.items():
-        table = np.array(inside)
+    for name, all_inside in held.items():
+        table = np.array(all_inside)
         text = f"{table.mean():.3f}, all {table.all(axis=1).mean():.3f} ({np.mean(widths[name]):.1f} places)"
         cells[name, heading(job)] = text
     return cells

@@ -63,10 +63,9 @@ def made_up(work: Work) -> list[Floats]:
         if work.metric == "mean":
             stats = {"y": skill}
         else:
-            stats = {"tp": random.binomial(6, skill), "fp": random.poisson(3 * (1 - skill))}
-            stats["fn"] = 6 - stats["tp"]
-        floats = {name: np.asarray(one, dtype=float) for name, one in stats.items()}
-        found.append(METRICS[work.metric].columns(floats))
+            hits = random.binomial(6, skill).astype(float)
+            stats = {"tp": hits, "fp": random.poisson(3 * (1 - skill)).astype(float), "fn": 6 - hits}
+        found.append(METRICS[work.metric].columns(stats))
     return found
 
 
