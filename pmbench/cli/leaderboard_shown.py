@@ -104,7 +104,7 @@ def _print_systems(board: Leaderboard, table: Table) -> None:
 
     primary, *headlines = board.leading
     level = f"[{100 * board.statistics.level:g}% interval]"
-    heads = [f"{primary.full_heading} {level}", "letters", "rank [places]", "chance of being best"]
+    heads = [f"{primary.full_heading} {level}", "letters", "rank [places]", "best in"]
     heads += ["minus the best", p_heading(table.correction)]
     heads += [*(f"{one.full_heading} {level}" for one in headlines), "n", "lost or odd"]
     rows = []
