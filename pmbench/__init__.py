@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from pmbench.core.unit_metrics import PairMean, RankingMetric
     from pmbench.core.view import ViewBlock, ViewLine
     from pmbench.data.fingerprint import id_shown
+    from pmbench.data.jsonrows import json_reason
     from pmbench.data.tables import read_table
     from pmbench.models.backend import Backend, BackendOptions, Request
     from pmbench.models.embedder import open_embedder
@@ -114,6 +115,7 @@ _HOME = {
     "find_span": "pmbench.text.spans",
     "id_shown": "pmbench.data.fingerprint",
     "flesch_kincaid_grade": "pmbench.text.readability",
+    "json_reason": "pmbench.data.jsonrows",
     "open_embedder": "pmbench.models.embedder",
     "open_models": "pmbench.running.borrowed",
     "read_table": "pmbench.data.tables",
@@ -198,6 +200,7 @@ __all__ = [
     "find_span",
     "flesch_kincaid_grade",
     "id_shown",
+    "json_reason",
     "open_embedder",
     "open_models",
     "read_table",

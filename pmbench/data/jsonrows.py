@@ -189,8 +189,13 @@ def _place(text: str, at: int) -> tuple[int, int]:
     return text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
 
 
+def json_reason(message: str) -> str:
+    """What Python's json module has against a text, without what its message quotes of it; empty if not known."""
+    return next((known for known in _REASONS if message.startswith(known)), "")
+
+
 def _broken(message: str, shown: str, line: int, column: int) -> DataError:
-    reason = next((known for known in _REASONS if message.startswith(known)), "")
+    reason = json_reason(message)
     what = f"broken JSON ({reason[0].lower()}{reason[1:]})" if reason else "broken JSON"
     return DataError(
         what,

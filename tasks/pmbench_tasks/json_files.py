@@ -8,21 +8,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from pmbench import DataError
-
-_REASONS = (
-    "Expecting ',' delimiter",
-    "Expecting ':' delimiter",
-    "Expecting property name enclosed in double quotes",
-    "Expecting value",
-    "Extra data",
-    "Illegal trailing comma before end of",
-    "Invalid control character",
-    "Invalid \\escape",
-    "Invalid \\uXXXX escape",
-    "Unterminated string",
-)
-"""What the json module says, without the character that it may quote from the file."""
+from pmbench import DataError, json_reason
 
 _MARKS = (
     (codecs.BOM_UTF32_LE, "UTF-32"),  # before UTF-16, whose mark it begins with
@@ -94,7 +80,7 @@ def json_value(text: str, where: str, *, flat: str) -> Any:
     try:
         return json.loads(text, object_pairs_hook=_object, parse_constant=_refuse, parse_float=_finite)
     except json.JSONDecodeError as error:
-        reason = next((one for one in _REASONS if error.msg.startswith(one)), "broken")
+        reason = json_reason(error.msg) or "broken"
         place = f"{where}, line {error.lineno}, column {error.colno}"
         raise DataError(f"no valid JSON: {reason}", where=place, remedy="Mend the file") from None
     except RecursionError:
