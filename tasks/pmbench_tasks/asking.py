@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
 Read = TypeVar("Read")
@@ -48,22 +48,32 @@ async def side_by_side(questions: Sequence[Callable[[], Awaitable[Read]]]) -> li
     return [answers[place] for place in range(len(questions))]
 
 
-def first_object(text: str, key: str) -> dict[str, Any] | None:
-    """The first JSON object of a text that has the key; code fences and words around it are passed over."""
-    decoder = json.JSONDecoder(strict=False)
+def json_objects(text: str, pairs: Callable[[list[tuple[str, Any]]], Any] | None = None) -> Iterator[Any]:
+    """The JSON objects of a text from left to right; where one is broken, those inside it.
+
+    Code fences and words around them are passed over.
+
+    Args:
+        text: an answer.
+        pairs: makes an object of its names and values; None: a dict, of which what stands twice is the last.
+    """
+    decoder = json.JSONDecoder(strict=False, object_pairs_hook=pairs)
     at = text.find("{")
     for _ in range(MOST_BRACES):
         if at < 0:
-            break
+            return
         try:
             value, end = decoder.raw_decode(text, at)
         except (ValueError, RecursionError):  # a ValueError of another kind: a number of thousands of digits
             end = at + 1
         else:
-            if isinstance(value, dict) and key in value:
-                return value
+            yield value
         at = text.find("{", end)
-    return None
+
+
+def first_object(text: str, key: str) -> dict[str, Any] | None:
+    """The first JSON object of a text that has the key."""
+    return next((value for value in json_objects(text) if isinstance(value, dict) and key in value), None)
 
 
 def portions(items: Sequence[Item], size: int) -> list[Sequence[Item]]:

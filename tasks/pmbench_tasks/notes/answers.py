@@ -5,14 +5,14 @@ An answer that cannot be read, is neither yes nor no, or is not there is missing
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
 
-from pmbench_tasks.asking import MOST_BRACES, valid
+from pmbench_tasks import asking
+from pmbench_tasks.asking import valid
 
 Ends = tuple[int, int] | None
 """The lowest and the highest grade, where grades are asked for and not yes or no."""
@@ -114,18 +114,7 @@ def read_several(text: str, numbers: Sequence[int], ends: Ends = None) -> dict[i
 def json_objects(text: str) -> Iterator[dict[str, Any]]:
     """The JSON objects of a text from left to right; where one is broken, those inside it."""
     # What stands twice in an object is kept twice: json would keep the last without a word.
-    decoder = json.JSONDecoder(strict=False, object_pairs_hook=_pairs)
-    at = text.find("{")
-    for _ in range(MOST_BRACES):
-        if at < 0:
-            return
-        try:
-            value, end = decoder.raw_decode(text, at)
-        except (ValueError, RecursionError):  # a ValueError of another kind: a number of thousands of digits
-            end = at + 1
-        else:
-            yield value
-        at = text.find("{", end)
+    return asking.json_objects(text, _pairs)
 
 
 def schema_of(numbers: Sequence[int], ends: Ends = None) -> dict[str, Any]:
