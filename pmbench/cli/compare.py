@@ -19,7 +19,12 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("first", metavar="RUN_A")
 @click.argument("second", metavar="RUN_B")
-@click.option("--slice", "part", metavar="NAME=LABEL", help="Keep to a subgroup, as difficulty=hard.")
+@click.option(
+    "--slice",
+    "part",
+    metavar="NAME[=LABEL]",
+    help="Set the labels of a slice side by side, as difficulty; or keep to one of them, as difficulty=hard.",
+)
 @click.option("--margin", type=float, help="The smallest difference that matters: do they differ by less?")
 @click.option("--on-common", is_flag=True, help="Compare the instances that both have scored.")
 @click.option(
@@ -47,12 +52,14 @@ def compare(
     from pmbench.leaderboard.two_runs import compare_runs
     from pmbench.running.plan import runs_folder
 
+    name, label = _slice(part)
     found = compare_runs(
         runs_folder(folder),
         first,
         second,
         on_common=on_common,
-        slice_of=_slice(part),
+        slice_of=None if label is None else (name, label),
+        slice_by=name if label is None and name else None,
         statistics=Resampling(resamples=resamples, permutations=resamples, seed=seed),
         margin=margin,
     )
@@ -99,13 +106,12 @@ def _is_comparison(encoded: bytes) -> bool:
     return isinstance(found, dict) and found.keys() >= set(TwoRuns.__struct_fields__)
 
 
-def _slice(part: str | None) -> tuple[str, str] | None:
-    if part is None:
-        return None
-    name, sign, label = part.partition("=")
-    if not sign or not name or not label:
-        raise click.BadParameter("write NAME=LABEL, as difficulty=hard", param_hint="--slice")
-    return name, label
+def _slice(part: str | None) -> tuple[str, str | None]:
+    """Name of the slice and the label asked for, None for all of its labels."""
+    name, sign, label = (part or "").partition("=")
+    if part is not None and (not name or (sign and not label)):
+        raise click.BadParameter("write NAME or NAME=LABEL, as difficulty=hard", param_hint="--slice")
+    return name, label if sign else None
 
 
 def _apart(found: TwoRuns, primary: Metric) -> Iterator[str]:
@@ -130,7 +136,7 @@ def _print(found: TwoRuns, metrics: dict[str, Metric]) -> None:
     from rich.markup import escape
     from rich.table import Table
 
-    from pmbench.cli import terminal
+    from pmbench.cli import terminal, who_wins_shown
 
     console = terminal.output()
     for name, side in (("A", found.first), ("B", found.second)):
@@ -147,7 +153,15 @@ def _print(found: TwoRuns, metrics: dict[str, Metric]) -> None:
         table.add_row(*map(escape, _cells(metrics[one.name], one, place == 0)), style="" if place else "bold")
     console.print()
     console.print(table)
-    for line in _lines(found, metrics[found.metrics[0].name]):
+    primary = metrics[found.metrics[0].name]
+    for line in _lines(found, primary):
+        console.print(line, markup=False, soft_wrap=True)
+    for name, subgroups, missing in who_wins_shown.tables(found, primary):
+        console.print(f"\n{primary.title} by {printable(name)}", markup=False, style="bold")
+        console.print(subgroups)
+        if missing:
+            console.print(f"{missing}.", markup=False, soft_wrap=True)
+    for line in _ending(found, primary):
         console.print(line, markup=False, soft_wrap=True)
 
 
@@ -189,6 +203,8 @@ def _cells(metric: Metric, one: Compared, is_primary: bool) -> list[str]:
 
 
 def _lines(found: TwoRuns, primary: Metric) -> Iterator[str]:
+    from pmbench.cli.who_wins_shown import lines
+
     yield ""
     titles: dict[str, list[str]] = {}
     for metric in found.metrics:
@@ -197,6 +213,7 @@ def _lines(found: TwoRuns, primary: Metric) -> Iterator[str]:
             titles.setdefault(note, []).append(metric.title)
     for note, of in titles.items():
         yield f"{', '.join(of)}: {note}."
+    yield from lines(found)
     if found.at_margin is not None:
         yield from _at_margin(found.at_margin, primary)
     if found.overlap is not None:
@@ -206,8 +223,14 @@ def _lines(found: TwoRuns, primary: Metric) -> Iterator[str]:
             f"right: both {told['both']}, only A {told['first']}, only B {told['second']}, neither"
             f" {told['neither']}"
         )
+
+
+def _ending(found: TwoRuns, primary: Metric) -> Iterator[str]:
+    """The instances that differ most, how to open one, and how p was made."""
+    yield ""
     if found.apart:
         yield f"where they differ most ({found.metrics[0].title}):"
         yield from _apart(found, primary)
         yield f"to open one: pmbench show {found.first.run[:12]} --instance {printable(found.apart[0].id)}"
-    yield f"p: {found.method}; not adjusted for other comparisons"
+    of_slices = " (those of a slice: by Holm over its labels)" if found.parts else ""
+    yield f"p: {found.method}; not adjusted for other comparisons{of_slices}"

@@ -8,14 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import numpy as np
 
 from pmbench.core.digest import SHORT
 from pmbench.core.errors import ConfigError, StorageError
 from pmbench.core.metric import Metric
+from pmbench.leaderboard import who_wins
 from pmbench.leaderboard.at_margin import against_margin
 from pmbench.leaderboard.comparable import distinguishing
 from pmbench.leaderboard.tested import Resampling
+from pmbench.leaderboard.who_wins import MOST_LABELS, Apart, Discordant, Effect, Overlap, Part, Wins
 from pmbench.running.columns import ScoreColumns
 from pmbench.running.folder import read_lines
 from pmbench.running.judging import SCORES
@@ -25,8 +26,6 @@ from pmbench.stats.equivalence import Equivalence
 from pmbench.stats.of_lists import unlike
 from pmbench.stats.randomisation import PairedTest
 from pmbench.stats.schemes import METHODS, comparisons
-
-MOST_DIFFERENT = 10
 
 
 class Side(msgspec.Struct, frozen=True):
@@ -56,29 +55,6 @@ class Compared(msgspec.Struct, frozen=True):
     test: PairedTest
 
 
-class Overlap(msgspec.Struct, frozen=True):
-    """On how many instances which run is right, where the primary metric of one instance is 0, ½ (a tie) or 1.
-
-    A tie is a half for each side: counts may end in .5 or .25. As Table 10 of arXiv 2601.13178.
-
-    Attributes:
-        both, first, second, neither: they add up to the instances compared.
-    """
-
-    both: float
-    first: float
-    second: float
-    neither: float
-
-
-class Apart(msgspec.Struct, frozen=True):
-    """An instance on which the runs differ: its id and the primary metric of each."""
-
-    id: str
-    first: float
-    second: float
-
-
 class TwoRuns(msgspec.Struct, frozen=True):
     """A comparison.
 
@@ -91,6 +67,10 @@ class TwoRuns(msgspec.Struct, frozen=True):
         overlap: None where the primary metric of an instance is not 0, ½ or 1.
         apart: the instances that differ most; none where an instance has no value of its own.
         at_margin: the primary metric's difference against a margin; None where none was asked about.
+        wins: on how many instances which run is better; None as for `apart`.
+        effect: the primary metric's difference, standardised; None where it has none.
+        discordant: McNemar's exact test; None where instances are not right or wrong, or depend on each other.
+        parts: by slice the subgroups, with the primary metric of both.
     """
 
     task: str
@@ -105,6 +85,10 @@ class TwoRuns(msgspec.Struct, frozen=True):
     overlap: Overlap | None
     apart: list[Apart]
     at_margin: Equivalence | None = None
+    wins: Wins | None = None
+    effect: Effect | None = None
+    discordant: Discordant | None = None
+    parts: dict[str, list[Part]] = {}
 
 
 def compare_runs(
@@ -114,6 +98,7 @@ def compare_runs(
     *,
     on_common: bool = False,
     slice_of: tuple[str, str] | None = None,
+    slice_by: str | None = None,
     statistics: Resampling | None = None,
     margin: float | None = None,
 ) -> TwoRuns:
@@ -123,6 +108,7 @@ def compare_runs(
         runs: the runs folder; first, second: a run's folder, or a unique beginning of its digest.
         on_common: whether to go on where they have scored different instances.
         slice_of: name and label of a subgroup to keep to.
+        slice_by: a slice whose labels are set side by side; None: all that have a few.
         statistics: of the test.
         margin: the smallest difference of the primary metric that matters; None: this is not asked.
 
@@ -137,11 +123,13 @@ def compare_runs(
     kept = [_of_slice(scores, slice_of) for _, scores in sides]
     columns = [ScoreColumns(scores) for scores in kept]
     primary = task.metrics[0]
+    labels = _labels(kept[0], slice_by)
     ids = [_having(one, primary) for one in columns]
     common = sorted(ids[0] & ids[1])
     _check_instances(ids[0], ids[1], common, on_common)
     settings = _settings(sides[0][0], sides[1][0])
     _check_lists(primary, columns, common, settings)
+    each = [who_wins.each(primary, one, common) for one in columns]
     metrics = [
         found
         for metric in task.metrics
@@ -157,8 +145,12 @@ def compare_runs(
         only_second=len(ids[1] - ids[0]),
         settings=settings,
         metrics=metrics,
-        overlap=_overlap(primary, columns, common),
-        apart=_apart(primary, columns, common),
+        overlap=who_wins.overlap(primary, *each),
+        apart=who_wins.most_apart(common, *each),
+        wins=who_wins.wins(primary, *each),
+        effect=who_wins.effect(primary, columns, common, used.level),
+        discordant=who_wins.discordant(primary, each[0], each[1], _clusters(columns[0], common)),
+        parts=who_wins.by_label(primary, columns, labels, common, used),
         at_margin=None
         if margin is None
         else _at_margin(primary, columns, common, metrics[0].test, margin, used.level),
@@ -260,6 +252,28 @@ def _check_lists(
         )
 
 
+def _clusters(columns: ScoreColumns, wanted: Sequence[str]) -> list[str]:
+    of_instance = dict(zip(columns.ids, columns.clusters, strict=True))
+    return [of_instance[name] for name in wanted]
+
+
+def _labels(scores: Sequence[ScoreRecord], slice_by: str | None) -> dict[str, dict[str, str]]:
+    """By slice the label of each instance: the slice asked for, or all that have a few labels, more than one."""
+    found: dict[str, dict[str, str]] = {}
+    for score in scores:
+        for name, label in score.slices.items():
+            found.setdefault(name, {})[score.id] = label
+    if slice_by is None:
+        return {name: one for name, one in found.items() if 1 < len(set(one.values())) <= MOST_LABELS}
+    if slice_by not in found:
+        raise ConfigError(
+            f"no instance has a slice {slice_by!r}",
+            where="--slice",
+            remedy=f"Slices: {', '.join(sorted(found)) or 'none'}",
+        )
+    return {slice_by: found[slice_by]}
+
+
 def _of_slice(scores: Sequence[ScoreRecord], slice_of: tuple[str, str] | None) -> list[ScoreRecord]:
     if slice_of is None:
         return list(scores)
@@ -327,34 +341,3 @@ def _at_margin(
     first, second = (one.rows(metric, common) for one in columns)
     assert first is not None and second is not None  # `common` are instances that both have
     return against_margin(metric, (first, second), test, margin, level)
-
-
-def _each(metric: Metric, columns: ScoreColumns, common: Sequence[str]) -> Any:
-    """The metric of every instance alone, shape (n,)."""
-    own = columns.of(metric)
-    if own is None:
-        return np.full(len(common), math.nan)
-    return np.asarray(metric.value(own[columns.places(common)]), dtype=float)
-
-
-def _overlap(metric: Metric, columns: Sequence[ScoreColumns], common: Sequence[str]) -> Overlap | None:
-    first, second = (_each(metric, one, common) for one in columns)
-    if metric.limits != (0.0, 1.0) or not np.isin(np.concatenate([first, second]), (0.0, 0.5, 1.0)).all():
-        return None
-    return Overlap(
-        both=float((first * second).sum()),
-        first=float((first * (1 - second)).sum()),
-        second=float(((1 - first) * second).sum()),
-        neither=float(((1 - first) * (1 - second)).sum()),
-    )
-
-
-def _apart(metric: Metric, columns: Sequence[ScoreColumns], common: Sequence[str]) -> list[Apart]:
-    first, second = (_each(metric, one, common) for one in columns)
-    gaps = np.nan_to_num(np.abs(first - second))
-    order = sorted(range(len(common)), key=lambda place: (-gaps[place], common[place]))
-    return [
-        Apart(common[place], float(first[place]), float(second[place]))
-        for place in order[:MOST_DIFFERENT]
-        if gaps[place] > 0
-    ]

@@ -96,7 +96,7 @@ def test_what_cannot_be_compared_is_refused_and_what_differs_is_said(pmbench) ->
         ((whole, "ffff"), "no run 'ffff'"),
         ((whole, whole, "--slice", "difficulty=odd"), "Labels of difficulty: easy, hard, medium"),
         ((whole, whole, "--slice", "colour=red"), "Slices: "),
-        ((whole, whole, "--slice", "difficulty"), "NAME=LABEL"),
+        ((whole, whole, "--slice", "difficulty="), "NAME=LABEL"),
     ):
         done = pmbench("compare", *arguments)
         assert (done.returncode, done.stdout) == (2, ""), arguments
@@ -210,3 +210,27 @@ def test_scores_that_were_changed_are_not_believed_and_a_file_is_written_over_it
     for arguments in (("compare", *found), ("leaderboard", "-t", "pair-triage")):
         done = pmbench(*arguments)
         assert done.returncode == 0 and "does not name the two units" in done.stdout, done.stderr
+
+
+def test_a_slice_is_set_side_by_side_and_its_labels_agree_with_keeping_to_them(
+    pmbench, tmp_path: Path
+) -> None:
+    for strategy in ("random", "length"):
+        assert pmbench(*PAIRS, "-s", strategy, "-o", "seed=5").returncode == 0
+    found = runs_of(pmbench, "pair-triage")
+    both = found["none random"], found["none length"]
+    told = json.loads(pmbench("compare", *both, "--slice", "difficulty", "--json", "-").stdout)
+    assert list(told["parts"]) == ["difficulty"] and told["effect"] is None, "pairs share messages"
+    parts = {part["label"]: part for part in told["parts"]["difficulty"]}
+    assert (
+        set(parts) == {"easy", "medium", "hard"} and sum(part["instances"] for part in parts.values()) == 60
+    )
+    for label, part in parts.items():
+        alone = json.loads(pmbench("compare", *both, "--slice", f"difficulty={label}", "--json", "-").stdout)
+        assert alone["metrics"][0]["test"]["difference"] == pytest.approx(part["test"]["difference"])
+        assert alone["metrics"][0]["test"]["p"] == part["test"]["p"] <= part["p_adjusted"]
+    shown = pmbench("compare", *both, "--slice", "difficulty").stdout
+    assert "by difficulty" in shown and "by Holm over its labels" in shown and "instances: A " in shown
+    for asked, words in (("difficultee", "Slices: age_band, difficulty"), ("=hard", "write NAME or NAME=LABEL")):
+        wrong = pmbench("compare", *both, "--slice", asked)
+        assert wrong.returncode == 2 and words in wrong.stderr and "Traceback" not in wrong.stderr

@@ -1,0 +1,70 @@
+"""What `pmbench compare` prints of who is better where: instances counted, the effect, a table for each slice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from pmbench.cli.columns import printable
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from pmbench.core.metric import Metric
+    from pmbench.leaderboard.two_runs import TwoRuns
+    from pmbench.leaderboard.who_wins import Part
+
+
+def lines(found: TwoRuns) -> Iterator[str]:
+    """How many instances each has better, the standardised effect, and McNemar's test, where there are any."""
+    if found.wins is not None:
+        verb = "better" if found.discordant is None else "right alone"
+        won = found.wins
+        yield f"instances: A {verb} on {won.first}, B {verb} on {won.second}, alike on {won.equal}"
+    if found.discordant is not None:
+        from pmbench.leaderboard.wording import p_value
+
+        one = found.discordant
+        yield f"McNemar's exact test of {one.first} against {one.second}: p {p_value(one.p)}"
+    if found.effect is not None:
+        effect = found.effect
+        ends = (
+            "" if effect.low is None or effect.high is None else f" [{effect.low:+.2f}, {effect.high:+.2f}]"
+        )
+        yield (
+            f"standardised effect {effect.value:+.2f}{ends}: the mean difference of an instance, by how much"
+            " differences vary (0.2 is called small, 0.5 medium, 0.8 large)"
+        )
+
+
+def tables(found: TwoRuns, primary: Metric) -> Iterator[tuple[str, Table, str]]:
+    """For each slice its name, both runs in each subgroup, and why intervals are missing; empty where none is."""
+    from rich.markup import escape
+    from rich.table import Table
+
+    for name, parts in found.parts.items():
+        heads = (printable(name), "n", "A", "B", "A − B", "95% interval", "p (Holm)")
+        table = Table(*map(escape, heads), box=None, pad_edge=False, header_style="bold")
+        for column in table.columns[1:]:
+            column.justify = "right"
+        for part in parts:
+            table.add_row(*map(escape, _cells(part, primary)))
+        notes = {part.test.note: None for part in parts if part.test.note and part.test.low != part.test.low}
+        yield name, table, "; ".join(notes)
+
+
+def _cells(part: Part, primary: Metric) -> list[str]:
+    from pmbench.leaderboard.wording import DASH, bare, interval, p_value
+
+    test = part.test
+    known = test.difference == test.difference
+    ends = interval(primary, test.low, test.high) if test.low == test.low else DASH
+    return [
+        printable(part.label),
+        str(part.instances),
+        primary.shown(part.first),
+        primary.shown(part.second),
+        bare(primary, test.difference, sign=True) if known else DASH,
+        ends,
+        p_value(part.p_adjusted),
+    ]
