@@ -69,6 +69,7 @@ def power(
 def _lines(found: Detectable, metric: Metric) -> Iterator[str]:
     from pmbench.cli.columns import printable
     from pmbench.leaderboard.wording import bare
+    from pmbench.stats.power import fewest_clusters
 
     made = found.power
     yield f"{found.title} of {printable(found.run)}: {metric.shown(found.value)}"
@@ -81,12 +82,26 @@ def _lines(found: Detectable, metric: Metric) -> Iterator[str]:
         )
     many = f"{made.clusters:,} {found.unit}{'s' if made.clusters != 1 else ''}"
     size = f"{made.instances:,} instances in {many}" if made.instances != made.clusters else many
-    yield (
-        f"{size}: the smallest difference found with {made.power:.0%} power at the {1 - made.level:.2g} level is"
-        f" {bare(metric, made.detectable)}"
-    )
+    at = f"at the {1 - made.level:.2g} level"
+    unit = f" {metric.unit}" if metric.unit not in ("", "%") else ""
+    if made.detectable != made.detectable:
+        fewest = fewest_clusters(made.level)
+        yield (
+            f"{size}: no difference can be shown {at}, however large: in the randomisation test of tables and"
+            f" comparisons p is {2 / 2**made.clusters:.2g} at least; with {fewest} {found.unit}s it can be"
+            f" {2 / 2**fewest:.2g}"
+        )
+    else:
+        yield (
+            f"{size}: the smallest difference found with {made.power:.0%} power {at} is"
+            f" {bare(metric, made.detectable)}{unit}"
+        )
     if found.difference is not None:
         yield (
-            f"a difference of {bare(metric, abs(found.difference))} needs {found.clusters:,} {found.unit}s"
+            f"a difference of {bare(metric, abs(found.difference))}{unit} needs {found.clusters:,} {found.unit}s"
             f" ({found.instances:,} instances, as many to each as here)"
         )
+    yield (
+        "for two systems alone, by Student's t and how much these scores vary; a leaderboard adjusts p for all of its"
+        " pairs, so that more is needed there"
+    )

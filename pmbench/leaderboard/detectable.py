@@ -10,8 +10,10 @@ from pmbench.core.errors import ConfigError, DataError, UnknownName
 from pmbench.core.metric import Metric
 from pmbench.leaderboard.at_margin import standard_error
 from pmbench.leaderboard.two_runs import check_alike, scored_run
+from pmbench.leaderboard.wording import bare
 from pmbench.running.columns import ScoreColumns
 from pmbench.running.reading import StoredRun
+from pmbench.stats.limits import natural_limits
 from pmbench.stats.power import Power, detectable_difference, power_of_one, power_of_pair
 from pmbench.stats.schemes import comparisons
 
@@ -71,6 +73,7 @@ def detectable(
     run, scores = scored_run(runs, name)
     chosen = _metric(run, metric)
     columns = ScoreColumns(scores)
+    _check_difference(chosen, columns, difference)
     if against is None:
         found, unit = _of_one(chosen, columns, power, level, correlation), "cluster"
     else:
@@ -95,6 +98,21 @@ def detectable(
         clusters=needed[0],
         instances=needed[1],
     )
+
+
+def _check_difference(metric: Metric, columns: ScoreColumns, difference: float | None) -> None:
+    """Raises ConfigError where no two values of the metric can be so far apart."""
+    rows = columns.rows(metric)
+    if difference is None or rows is None:
+        return
+    limits = natural_limits(metric, rows.columns)
+    if limits is not None and abs(difference) > limits[1] - limits[0]:
+        low, high = (bare(metric, limit) for limit in limits)
+        raise ConfigError(
+            f"{metric.title} lies between {low} and {high}: no difference is {bare(metric, abs(difference))}",
+            where=f"--difference {difference:g}",
+            remedy="Write 0.05 for 5%" if metric.unit == "%" else "",
+        )
 
 
 def _metric(run: StoredRun, name: str | None) -> Metric:

@@ -3,7 +3,8 @@
 A difference δ with standard error se of C clusters is found by a two-sided t test with the probability that a
 noncentral t with C − 1 degrees of freedom and noncentrality δ / se lies beyond the quantiles of Student's t (Cohen,
 Statistical Power Analysis for the Behavioral Sciences, 1988, chapter 2). With C' clusters of the same kind se shrinks
-as √(C / C').
+as √(C / C'). Tables test by randomisation within clusters, where no p is below 2 / 2^C: with fewer than
+`fewest_clusters` of them nothing can be shown, and never fewer are said to be enough.
 """
 
 from __future__ import annotations
@@ -23,12 +24,21 @@ from pmbench.stats.linearised import Difference
 
 MOST_CLUSTERS = 10**9
 
+_ROUNDING = 1e-12
+"""A standard error of a difference of no more than this share of one system's is none."""
+
+
+def fewest_clusters(level: float = 0.95) -> int:
+    """With how many clusters a randomisation test can have a p of 1 − level: the least C with 2 / 2^C no greater."""
+    return 1 + math.ceil(-math.log2(1 - level) - 1e-9)
+
 
 class Power(msgspec.Struct, frozen=True):
     """What a dataset can show of two systems.
 
     Attributes:
-        detectable: the smallest difference that would be found with the power asked for.
+        detectable: the smallest difference that would be found with the power asked for; NaN: none would, however
+            large, for there are fewer clusters than `fewest_clusters`.
         se: standard error of the difference.
         clusters, instances: of the dataset.
         power, level: as asked for.
@@ -51,7 +61,8 @@ class Power(msgspec.Struct, frozen=True):
         Raises:
             UnusableNumbers: a difference of 0, or one that more than 10⁹ clusters would be needed for.
         """
-        clusters = clusters_needed(self.se, self.clusters, difference, power=self.power, level=self.level)
+        found = clusters_needed(self.se, self.clusters, difference, power=self.power, level=self.level)
+        clusters = max(found, fewest_clusters(self.level))
         return clusters, math.ceil(clusters * self.instances / self.clusters - 1e-9)
 
 
@@ -73,11 +84,17 @@ def power_of_pair(
         power: the probability to find the difference; level: 1 less the level of the test.
 
     Raises:
-        UnusableNumbers: NaN in the columns, fewer than two clusters, a power that is not above 1 − level and below 1.
+        UnusableNumbers: NaN in the columns, fewer than two clusters, a power that is not above 1 − level and below 1,
+            or no difference of the two that varies from cluster to cluster.
     """
     one, other = _sums(metric, columns_a, clusters), _sums(metric, columns_b, clusters)
     se = jackknife_error(Difference(metric), np.concatenate([one, other], axis=1))
     first, second = jackknife_error(metric, one), jackknife_error(metric, other)
+    if se <= _ROUNDING * max(first, second):
+        raise UnusableNumbers(
+            "the two differ by the same in every cluster, so that nothing is known of how such differences vary",
+            remedy="Give another run, or leave --against out: a rival is assumed then",
+        )
     known = first > 0 and second > 0
     correlation = (first**2 + second**2 - se**2) / (2 * first * second) if known else math.nan
     return _found(se, len(one), len(columns_a), power, level, correlation, assumed=False)
@@ -175,6 +192,8 @@ def _found(
     se: float, clusters: int, instances: int, power: float, level: float, correlation: float, *, assumed: bool
 ) -> Power:
     detectable = detectable_difference(se, clusters, power=power, level=level)
+    if clusters < fewest_clusters(level):
+        detectable = math.nan
     return Power(detectable, se, clusters, instances, power, level, correlation, assumed)
 
 
@@ -185,7 +204,10 @@ def _check(se: float, clusters: int, power: float, level: float) -> None:
             f"a standard error of {se} from {clusters} clusters says nothing of differences"
         )
     if not 1 - level < power < 1:
-        raise UnusableNumbers(f"a power of {power}, which is not above {1 - level:g} and below 1")
+        raise UnusableNumbers(
+            f"a power of {power:g} for a test at {1 - level:.2g}: it has to lie between that and 1",
+            remedy="Write 0.8 for 80%, and --level 0.95 for a test at 0.05",
+        )
 
 
 def _root(excess: Callable[[float], float]) -> float:

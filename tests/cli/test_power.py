@@ -119,3 +119,27 @@ def test_what_has_no_answer_is_refused(pmbench, two) -> None:
     for margin in ("0", "-1", "nan", "inf"):
         refused = pmbench("compare", run["a"], run["b"], "--margin", margin)
         assert refused.returncode == 2 and "it must be above 0" in refused.stderr
+
+
+def test_a_difference_that_cannot_be_is_refused(pmbench, two) -> None:
+    run = digests(pmbench)
+    wrong = pmbench("power", "--run", run["a"], "--metric", "usable_share", "--difference", "5")
+    assert (wrong.returncode, wrong.stdout) == (2, "")
+    assert "no difference is 500.0%. Write 0.05 for 5%" in wrong.stderr
+    same = pmbench("power", "--run", run["a"], "--against", run["a"])
+    assert same.returncode == 2 and "this is the run itself" in same.stderr
+
+
+def test_that_a_few_instances_can_show_nothing_is_said(pmbench) -> None:
+    for label, model in (("a", "replay:@draft"), ("b", f"replay:{TEMPLATE}")):
+        done = pmbench(
+            "run", "-t", "syppm-editf1", "-d", "demo", "-m", model, "--label", label, "-q", "--limit", "4"
+        )
+        assert done.returncode == 0, done.stderr
+    run = digests(pmbench)
+    told = pmbench("power", "--run", run["a"], "--against", run["b"])
+    # By hand: four clusters have 16 patterns, so that p is 2/16 at least; 2/32 is above 0.05, 2/64 is not.
+    assert "4 clusters: no difference can be shown" in told.stdout and "p is 0.12 at least" in told.stdout
+    assert "with 6 clusters it can be 0.031" in told.stdout
+    as_json = json.loads(pmbench("power", "--run", run["a"], "--difference", "0.9", "--json").stdout)
+    assert as_json["power"]["detectable"] is None and as_json["clusters"] >= 6

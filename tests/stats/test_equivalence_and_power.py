@@ -12,6 +12,7 @@ from statsmodels.stats.power import TTestPower
 from statsmodels.stats.weightstats import ttost_paired
 
 from pmbench.core.metric import Mean
+from pmbench.stats.checks import UnusableNumbers
 from pmbench.stats.clusters import ordered_sums
 from pmbench.stats.dyadic import dyadic_difference
 from pmbench.stats.effects import standardised_effect
@@ -19,6 +20,7 @@ from pmbench.stats.equivalence import equivalence, of_difference
 from pmbench.stats.power import (
     clusters_needed,
     detectable_difference,
+    fewest_clusters,
     power_of_one,
     power_of_pair,
     t_power,
@@ -137,7 +139,7 @@ def test_effect_of_f1_and_of_nothing() -> None:
     assert math.isnan(standardised_effect(COUNTS_F1, a, a, range(40)).value)
 
 
-@pytest.mark.parametrize("n", [5, 20, 100, 1500])
+@pytest.mark.parametrize("n", [6, 20, 100, 1500])
 @pytest.mark.parametrize("power", [0.5, 0.8, 0.95])
 def test_statsmodels_finds_the_same_smallest_difference(n: int, power: float) -> None:
     a, b = two(8, n=n)
@@ -213,3 +215,22 @@ def test_questions_without_an_answer_are_refused() -> None:
         power_of_one(MEAN, mean_columns([1.0, 2.0]), range(2), correlation=1.0)
     assert detectable_difference(0.0, 10) == 0
     assert clusters_needed(0.0, 10, 0.1) == 2
+
+
+@pytest.mark.parametrize("level", [0.5, 0.9, 0.95, 0.99, 0.999])
+def test_with_too_few_clusters_for_the_randomisation_test_nothing_can_be_shown(level: float) -> None:
+    fewest = fewest_clusters(level)
+    assert 2 / 2**fewest <= 1 - level + 1e-12 < 2 / 2 ** (fewest - 1), "the least p of all patterns"
+    random = np.random.default_rng(1)
+    for count in {max(2, fewest - 1), fewest}:
+        a, b = random.normal(size=count), random.normal(size=count)
+        found = power_of_pair(MEAN, mean_columns(a), mean_columns(b), range(count), power=0.9995, level=level)
+        assert math.isnan(found.detectable) == (count < fewest)
+        assert found.needed(1e6)[0] == max(2, fewest), "a huge difference needs as many as the test does"
+
+
+def test_of_two_runs_that_never_differ_nothing_is_said() -> None:
+    a = np.random.default_rng(1).normal(size=30)
+    for other in (a, a + 1.0):
+        with pytest.raises(UnusableNumbers, match="nothing is known"):
+            power_of_pair(MEAN, mean_columns(a), mean_columns(other), range(30))
