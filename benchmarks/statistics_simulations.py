@@ -6,7 +6,7 @@ datasets whose nominal 95% interval holds the truth, in brackets its median widt
 the values) and, where there are any, the share of datasets for which the method has no bounds, which are left out.
 Below 50 clusters the method with a star is the one that is used, from 50 on the percentile bootstrap.
 Simulation error of a share near 0.95 is 0.003 at 5,000 repetitions.
-Sections: values, differences, tests, many, ranks, judge.
+Sections: values, differences, tests, ranks, judge. All pairs of many systems: `many_systems.py`.
 Run: python benchmarks/statistics_simulations.py [--repetitions 5000] [--only SECTION,SECTION]
 """
 
@@ -24,21 +24,22 @@ from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
+from misjudged import misjudged
 from statistics_shapes import SHAPES, Floats, Shape, clusters_of, datasets, truth
 
 from pmbench.core.metric import Metric
 from pmbench.stats.bca import bca_bounds
 from pmbench.stats.bootstrap import Interval, Valued, percentiles, resampled_values
 from pmbench.stats.cluster_robust import jackknife_error, jackknife_interval, ratio_interval
-from pmbench.stats.corrections import benjamini_hochberg, holm, mcnemar_exact
+from pmbench.stats.clusters import cluster_sums
+from pmbench.stats.corrections import holm, mcnemar_exact
 from pmbench.stats.dyadic import t_quantile
 from pmbench.stats.equivalence import equivalence
 from pmbench.stats.few_clusters import few_cluster_intervals
 from pmbench.stats.limits import natural_limits
 from pmbench.stats.linearised import Difference, leave_one_out
-from pmbench.stats.max_t import max_t
 from pmbench.stats.power import t_power
-from pmbench.stats.prediction_powered import prediction_powered_mean
+from pmbench.stats.prediction_powered import prediction_powered_mean, prediction_powered_metric
 from pmbench.stats.randomisation import paired_tests
 from pmbench.stats.rank_intervals import bootstrap_ranks, ranks_from_differences
 from pmbench.stats.studentised import studentised_intervals
@@ -200,44 +201,6 @@ def tests(job: Job) -> Cells:
     return {(test, heading(job)): f"{np.mean(found):.3f}" for test, found in rejected.items()}
 
 
-SYSTEMS = 6
-
-
-def many(job: Job) -> Cells:
-    """Six systems: how often a correction rejects something true, and what share of what is false it finds."""
-    shape, pairs = SHAPES[job.shape], list(combinations(range(SYSTEMS), 2))
-    false = [one for one, (a, b) in enumerate(pairs) if (a < 3) != (b < 3)]
-    errors: dict[str, list[bool]] = {}
-    found: dict[str, list[float]] = {}
-    for worse in (np.zeros(SYSTEMS), np.array([0.0, 0, 0, GAP, GAP, GAP])):
-        for number, sums in enumerate(batches(job, worse)):
-            clusters = [f"{label:04}" for label in range(sums.shape[1])]
-            for one in sums:
-                systems = [one[:, system] for system in range(SYSTEMS)]
-                tested = paired_tests(
-                    shape.metric, systems, pairs, clusters, permutations=RESAMPLES, resamples=0, seed=number
-                )
-                p = [test.p for test in tested]
-                adjusted = {
-                    "none": p,
-                    "Holm": holm(p),
-                    "Benjamini-Hochberg": benjamini_hochberg(p),
-                    "max-T": max_t(shape.metric, systems, pairs, clusters, resamples=RESAMPLES, seed=number),
-                }
-                for name, values in adjusted.items():
-                    small = np.array(values) <= 0.05
-                    if worse.any():
-                        errors.setdefault(f"{name}, half worse", []).append(
-                            bool(np.delete(small, false).any())
-                        )
-                        found.setdefault(f"{name}: found", []).append(float(small[false].mean()))
-                    else:
-                        errors.setdefault(f"{name}, all equal", []).append(bool(small.any()))
-    return {
-        (name, heading(job)): f"{np.mean(shares):.3f}" for name, shares in sorted((errors | found).items())
-    }
-
-
 def ranks(job: Job) -> Cells:
     """Five systems at small distances: how often each rank, and all of them, are in their intervals."""
     shape, worse = SHAPES[job.shape], np.array([0.0, 0.0, 0.05, 0.1, 0.2])
@@ -276,36 +239,46 @@ def ranks(job: Job) -> Cells:
     return cells
 
 
+OTHERS = 600
+"""Instances that only the judge has scored."""
+
+
 def judge(job: Job) -> Cells:
-    """People have labelled some of the instances that a judge has scored."""
-    random = np.random.default_rng([7, job.instances])
-    labelled, bounds, alone = job.instances, Bounds(), []
+    """People have labelled a random choice of the instances that a judge has scored."""
+    shape, labelled, bounds = SHAPES[job.shape], job.instances, Bounds()
+    random = np.random.default_rng([7, job.shape, labelled])
+    clusters, n = clusters_of(labelled + OTHERS), labelled + OTHERS
     for _ in range(job.repetitions):
-        clusters = clusters_of(labelled + 600)
         effect = random.normal(size=clusters[-1] + 1)[clusters]
-        chance = 1 / (1 + np.exp(-(0.5 + effect)))
-        people = (random.random(len(clusters)) < chance).astype(float)
-        scored = np.where(random.random(len(clusters)) < 0.85, people, 1.0)  # too kind, one time in seven
-        labels = clusters.tolist()
-        found = prediction_powered_mean(
-            people[:labelled],
-            scored[:labelled],
-            scored[labelled:],
-            labels[:labelled],
-            labels[labelled:],
-            limits=(0.0, 1.0),
+        shared = ((effect + random.normal(size=n)) / math.sqrt(2))[None, :, None]
+        people = shape.columns(random, shared, random.normal(size=(1, n, 1)), np.zeros(1))[0, :, 0]
+        scored = misjudged(random, shape, people)
+        order = random.permutation(n)
+        seen, rest = order[:labelled], order[labelled:]
+        found = prediction_powered_metric(
+            shape.metric,
+            people[seen],
+            scored[seen],
+            scored[rest],
+            clusters[seen].tolist(),
+            clusters[rest].tolist(),
         )
-        bounds.values.append(found.value)
+        bounds.values.append(found.labelled_only[0])
         bounds.add("judge-corrected (PPI++)", [(found.low, found.high)])
+        if shape.name == "right or wrong":
+            plain = prediction_powered_mean(
+                people[seen, 0],
+                scored[seen, 0],
+                scored[rest, 0],
+                clusters[seen].tolist(),
+                clusters[rest].tolist(),
+                limits=(0.0, 1.0),
+            )
+            bounds.add("the same where the judge was never seen wrong, too", [(plain.low, plain.high)])
         bounds.add("labelled only", [found.labelled_only[1:]])
-        bounds.values[-1] = found.labelled_only[0]
-        reach = 1.96 * scored.std() / math.sqrt(len(scored))
-        alone.append((scored.mean() - reach, scored.mean() + reach))
-    bounds.add("judge taken at its word", alone)
-    effect = np.random.default_rng(0).normal(size=4_000_000)
-    return bounds.cells(
-        float((1 / (1 + np.exp(-(0.5 + effect)))).mean()), f"{labelled} labelled of {labelled + 600}"
-    )
+        alone = jackknife_interval(shape.metric, cluster_sums(scored, clusters.tolist()), limits=(0.0, 1.0))
+        bounds.add("judge taken at its word", [(alone.low, alone.high)])
+    return bounds.cells(float(truth(shape, np.zeros(1))[0]), f"{labelled} labelled of {n}")
 
 
 def heading(job: Job) -> str:
@@ -317,23 +290,18 @@ SECTIONS: dict[str, tuple[str, Callable[[Job], Cells], tuple[int, ...]]] = {
     "values": ("Intervals of one value", values, NUMBERS),
     "differences": ("Intervals of a difference of two systems", differences, NUMBERS),
     "tests": ("Tests at 5%: rejections of what is true", tests, NUMBERS),
-    "many": (
-        "Six systems, all pairs: any rejection of what is true, and share of what is false found",
-        many,
-        (20, 40, 100, 300),
-    ),
     "ranks": (
         "Ranks of five systems, two of them equal: in their interval, all in theirs",
         ranks,
         (20, 40, 100, 300),
     ),
-    "judge": ("A mean that people would give", judge, (20, 40, 100, 300)),
+    "judge": ("A value that people would give", judge, (20, 40, 100, 300)),
 }
 
 
 def jobs_of(section: str, repetitions: int, instances: Sequence[int]) -> list[Job]:
     """The jobs of a section, of some numbers of instances."""
-    shapes = (0,) if section == "judge" else (2, 3) if section in ("many", "ranks") else range(len(SHAPES))
+    shapes = (2, 3) if section == "ranks" else range(len(SHAPES))
     return [
         Job(section, shape, n, repetitions)
         for shape in shapes
@@ -347,10 +315,10 @@ def run(job: Job) -> Cells:
     return SECTIONS[job.section][1](job)
 
 
-def show(section: str, shape: Shape | None, cells: Cells) -> None:
+def show(section: str, shape: Shape, cells: Cells) -> None:
     """A table."""
     columns = list(dict.fromkeys(column for _, column in cells))
-    print(f"\n{SECTIONS[section][0]}{f', {shape.name}' if shape else ''}:\n")
+    print(f"\n{SECTIONS[section][0]}, {shape.name}:\n")
     print(f"| method | {' | '.join(columns)} |\n|---|{'---|' * len(columns)}")
     for row in dict.fromkeys(row for row, _ in cells):
         print(f"| {row} | {' | '.join(cells.get((row, column), '') for column in columns)} |")
@@ -378,7 +346,7 @@ def main() -> None:
                 for job, part in zip(jobs, found, strict=True):
                     if job.shape == shape:
                         cells |= part
-                show(section, None if section == "judge" else SHAPES[shape], cells)
+                show(section, SHAPES[shape], cells)
     print(f"\n{time.monotonic() - began:.0f} seconds on {asked.processes} processes")
 
 

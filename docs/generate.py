@@ -38,6 +38,7 @@ FILES: dict[str, list[type[msgspec.Struct]]] = {
         results.Counts,
         results.UsageTotal,
         results.Statistics,
+        results.Variation,
     ],
 }
 

@@ -311,6 +311,7 @@ def _print_outcome(
         terminal.print_metrics(console, plan.task.metrics, results)
         terminal.print_cautions(console, plan.task.cautions(results.judges))
         terminal.print_findings(console, results)
+        terminal.print_variation(console, plan.task.metrics[0], results)
     console.print(terminal.status_text(results))
     console.print(terminal.counts_line(results), markup=False)
     for line in terminal.usage_lines(results.usage):

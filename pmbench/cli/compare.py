@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from pmbench.leaderboard.two_runs import Compared, TwoRuns
     from pmbench.stats.equivalence import Equivalence
 
+ALPHA = 0.05
+"""The level of the test."""
+
 
 @click.command()
 @click.argument("first", metavar="RUN_A")
@@ -142,8 +145,14 @@ def _print(found: TwoRuns, metrics: dict[str, Metric]) -> None:
     for name, side in (("A", found.first), ("B", found.second)):
         console.print(f"{name}  {side.name} (run {side.run[:12]})", markup=False, soft_wrap=True)
     console.print(
-        f"{found.task}: {found.common} instances that both have scored{_without(found)}", markup=False
+        f"{found.task}{f', {printable(found.part)}' * bool(found.part)}: {found.common} instances that both have"
+        f" scored{_without(found)}",
+        markup=False,
     )
+    if found.demo:
+        console.print(
+            "demo data, made up: they show nothing of how good the systems are", markup=False, style="yellow"
+        )
     for setting in found.settings:
         console.print(f"they differ in {setting}", markup=False, soft_wrap=True)
     table = Table("", "A", "B", "A − B", "95% interval", "p", box=None, pad_edge=False, header_style="bold")
@@ -180,6 +189,7 @@ def _at_margin(found: Equivalence, primary: Metric) -> Iterator[str]:
     )
     worse = "A is not worse than B" if found.not_inferior else "it is not shown that A is not worse than B"
     yield f"margin {margin}: {worse} by that much (p {p_value(found.p_not_inferior)})"
+    yield "margin: two one-sided t tests of the difference; they hold where it was chosen before the runs were seen"
     if found.note:
         yield f"{primary.title}: {found.note}."
 
@@ -203,9 +213,13 @@ def _cells(metric: Metric, one: Compared, is_primary: bool) -> list[str]:
 
 
 def _lines(found: TwoRuns, primary: Metric) -> Iterator[str]:
-    from pmbench.cli.who_wins_shown import lines
+    from pmbench.cli.who_wins_shown import lines, verdict
+    from pmbench.leaderboard.why_not import of_two
+    from pmbench.leaderboard.wording import counted
+    from pmbench.stats.bootstrap import FEW_CLUSTERS
 
     yield ""
+    yield verdict(found, primary, ALPHA)
     titles: dict[str, list[str]] = {}
     for metric in found.metrics:
         missing = "no interval from a single cluster" if metric.test.low != metric.test.low else ""
@@ -213,6 +227,12 @@ def _lines(found: TwoRuns, primary: Metric) -> Iterator[str]:
             titles.setdefault(note, []).append(metric.title)
     for note, of in titles.items():
         yield f"{', '.join(of)}: {note}."
+    test = found.metrics[0].test
+    yield from of_two(test, "instance" if test.clusters == found.common else "cluster", ALPHA)
+    if test.clusters < FEW_CLUSTERS and primary.scheme == "cluster":
+        yield f"Only {counted(test.clusters, 'cluster')}: small differences cannot be shown."
+    yield from found.cautions
+    yield ""
     yield from lines(found)
     if found.at_margin is not None:
         yield from _at_margin(found.at_margin, primary)
@@ -232,5 +252,12 @@ def _ending(found: TwoRuns, primary: Metric) -> Iterator[str]:
         yield f"where they differ most ({found.metrics[0].title}):"
         yield from _apart(found, primary)
         yield f"to open one: pmbench show {found.first.run[:12]} --instance {printable(found.apart[0].id)}"
+    if len(found.metrics) > 1:
+        yield (
+            f"only {primary.title} is tested: of the intervals of the other metrics some exclude 0 by chance"
+            if primary.higher_is_better is not None
+            else f"only {primary.title} is tested"
+        )
+    yield f"intervals of A − B: {found.intervals}"
     of_slices = " (those of a slice: by Holm over its labels)" if found.parts else ""
     yield f"p: {found.method}; not adjusted for other comparisons{of_slices}"

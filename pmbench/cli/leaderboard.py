@@ -45,7 +45,7 @@ _DAMAGED = 1
 @click.option(
     "--columns",
     metavar="NAMES",
-    help="One table with these columns, as edit_f1,difference,p,scored. A wrong name lists those that there are.",
+    help="One table with these columns, as content_f1,difference,p,scored. A wrong name lists those that there are.",
 )
 @click.option("--include-incomplete", is_flag=True, help="Also runs that are incomplete; their rows say so.")
 @click.option(
@@ -86,6 +86,12 @@ _DAMAGED = 1
     metavar="FOLDER",
     help="A folder of records that pmbench export made. With --runs also those runs, else records alone.",
 )
+@click.option(
+    "--labels",
+    multiple=True,
+    metavar="FILE",
+    help="People's labels (pmbench labels makes the form): judge-corrected values beside the judge's. Repeatable.",
+)
 @click.option("--runs", "folder", help="The runs folder. Default: PMBENCH_RUNS, or runs.")
 @click.pass_context
 def leaderboard(
@@ -104,6 +110,7 @@ def leaderboard(
     correction: Correction,
     exclude: tuple[str, ...],
     records: str | None,
+    labels: tuple[str, ...],
     folder: str | None,
 ) -> None:
     """Set the runs of a task side by side, with intervals and paired tests.
@@ -117,10 +124,11 @@ def leaderboard(
     from pmbench.core.registry import load_task
     from pmbench.leaderboard.board import leaderboard as make
     from pmbench.leaderboard.columns import parse
-    from pmbench.leaderboard.formats import FORMATS, files
+    from pmbench.leaderboard.formats import FORMATS, files, printed
     from pmbench.leaderboard.page import check_output
     from pmbench.leaderboard.plots import require_matplotlib, write_plots
     from pmbench.leaderboard.tested import Resampling
+    from pmbench.running.labels import read_labels
     from pmbench.running.plan import runs_folder
 
     statistics = Resampling(resamples=resamples, permutations=resamples, seed=seed, correction=correction)
@@ -129,7 +137,8 @@ def leaderboard(
         Path(records) if records else None,
     )
     if tasks is not None:
-        _alone({"--task": name, "--columns": columns, "--plots": plots, "--aggregate": aggregate})
+        given = {"--task": name, "--columns": columns, "--plots": plots, "--aggregate": aggregate}
+        _alone(given | {"--labels": labels[0] if labels else None})
         damaged = several(
             tasks,
             folders,
@@ -159,11 +168,12 @@ def leaderboard(
         statistics=statistics,
         aggregate=aggregate,
         exclude=exclude,
+        labels=read_labels(labels) if labels else None,
     )
     drawn = write_plots(board, task.metrics[0], Path(plots)) if plots is not None else []
-    _give(board, task, names, written, _printed(output, form))
+    _give(board, task, names, written, printed(output, form))
     for path in drawn:
-        click.echo(f"written: {path}", err=output == "-" or (output is None and form is not None))
+        click.echo(f"written: {path}", err=printed(output, form) is not None)
     if any(left.damaged for left in board.left_out):
         context.exit(_DAMAGED)
 
@@ -177,15 +187,6 @@ def _alone(given: dict[str, str | None]) -> None:
             raise ConfigError(
                 f"{option} is not for several tasks", where="--tasks", remedy="Leave one of the two out"
             )
-
-
-def _printed(output: str | None, form: str | None) -> str | None:
-    """The format that goes to standard output, if one does."""
-    from pmbench.leaderboard.formats import formats_of
-
-    if output == "-" or (output is None and form is not None):
-        return formats_of(form)[0] if form is not None else "md"
-    return None
 
 
 def _give(

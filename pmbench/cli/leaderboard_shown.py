@@ -102,16 +102,16 @@ def _print_systems(board: Leaderboard, table: Table) -> None:
     def measured(one: Measure | Comparison | None) -> str:
         return f"{one.number}{between}{one.interval}".rstrip() if one else DASH
 
-    primary, *headlines = board.leading
+    first, headlines = board.beside
     level = f"[{100 * board.statistics.level:g}% interval]"
-    heads = [f"{primary.full_heading} {level}", "letters", "rank [places]", "best in"]
+    heads = [*(f"{one.full_heading} {level}" for one in first), "letters", "rank [places]", "best in"]
     heads += ["minus the best", p_heading(table.correction)]
     heads += [*(f"{one.full_heading} {level}" for one in headlines), "n", "lost or odd"]
     rows = []
     for row in table.rows:
         against, standing = row.against, row.standing
         cells = [str(row.number), row.model + (f" ({row.settings})" if row.settings else ""), row.strategy]
-        cells += [measured(row.measures[primary.name]), standing.letters or DASH]
+        cells += [*(measured(row.measures[one.name]) for one in first), standing.letters or DASH]
         cells += [
             f"{standing.rank_text} {standing.places_text}".rstrip(),
             standing.best_text,

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from pmbench.cli.columns import printable
 from pmbench.core.errors import ConfigError
 
 if TYPE_CHECKING:
-    from pmbench.leaderboard.several import SeveralTasks
+    from pmbench.leaderboard.several_table import SeveralTasks
     from pmbench.leaderboard.tested import Resampling
 
 STEM = "several-tasks"
@@ -43,7 +44,7 @@ def several(
         UserError: as `several_tasks`; a task is not known, or a file cannot be written.
     """
     from pmbench.core.registry import load_task
-    from pmbench.leaderboard.formats import files, formats_of
+    from pmbench.leaderboard.formats import files, printed
     from pmbench.leaderboard.page import check_output, write_page
     from pmbench.leaderboard.several import several_tasks
     from pmbench.leaderboard.several_pages import SEVERAL, left_out
@@ -68,11 +69,11 @@ def several(
         statistics=statistics,
         exclude=exclude,
     )
-    if output == "-" or (output is None and form is not None):
-        kind = formats_of(form)[0] if form is not None else "md"
+    if (kind := printed(output, form)) is not None:
         click.echo(SEVERAL[kind].render(found), nl=False)
-        for line in left_out(found) if kind in ("csv", "latex") else ():
-            click.echo(line, err=True)
+        aside = {"csv": [*found.over_tasks.words, *left_out(found)], "latex": left_out(found)}
+        for line in aside.get(kind, ()):
+            click.echo(printable(line), err=True)
     else:
         for one, path in written.items():
             write_page(path, SEVERAL[one].render(found), SEVERAL[one].beginning.encode())
@@ -101,6 +102,6 @@ def _show(found: SeveralTasks) -> None:
         for one in found.rows
     ]
     print_blocks(["", "system", "strategy"], headings(found), rows)
-    print_lines(f"- {note}" for note in found.notes)
+    print_lines(f"- {note}" for note in (*found.notes, *found.over_tasks.words))
     print_lines(reading(found))
     print_lines(left_out(found))

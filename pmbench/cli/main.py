@@ -23,6 +23,7 @@ COMMANDS = {
     "fetch": ("pmbench.cli.fetch:fetch", "Bring a preset's files into the model cache."),
     "runs": ("pmbench.cli.runs:runs", "List the runs in the runs folder."),
     "show": ("pmbench.cli.show:show", "Show one run, or one instance of it."),
+    "labels": ("pmbench.cli.labels:labels", "Write a form for people to label a run's responses."),
     "leaderboard": ("pmbench.cli.leaderboard:leaderboard", "Set the runs of a task side by side."),
     "export": ("pmbench.cli.export:export", "Write a run in a file format of its task."),
     "report": ("pmbench.cli.report:report", "Write a run as one page of HTML."),

@@ -31,6 +31,12 @@ VERY_FEW = 10
 @click.option(
     "--scoring", help="Beginning of the digest of a scoring. Default: the one of the most instances."
 )
+@click.option(
+    "--labels",
+    multiple=True,
+    metavar="FILE",
+    help="Also the metrics corrected by people's labels (pmbench labels makes the form). Repeatable.",
+)
 @click.option("--slices", is_flag=True, help="Also the primary metric of every subgroup.")
 @click.option("--runs", "folder", help="The runs folder. Default: PMBENCH_RUNS, or runs.")
 def show(
@@ -39,6 +45,7 @@ def show(
     sample: int,
     instances: bool,
     scoring: str | None,
+    labels: tuple[str, ...],
     slices: bool,
     folder: str | None,
 ) -> None:
@@ -68,14 +75,20 @@ def show(
     terminal.print_metrics(console, task.metrics, run.results)
     terminal.print_cautions(console, task.cautions(run.results.judges))
     terminal.print_findings(console, run.results)
+    terminal.print_variation(console, task.metrics[0], run.results)
     console.print(terminal.status_text(run.results))
     console.print(terminal.counts_line(run.results), markup=False)
     for line in terminal.usage_lines(run.results.usage):
         console.print(line, markup=False)
+    if labels:
+        from pmbench.cli.labels_shown import show_corrected
+
+        show_corrected(run, labels)
     if slices:
         _show_slices(console, task.metrics[0], run.results)
     if run.others:
         console.print(f"other scorings of it: {', '.join(run.others)} (see --scoring)", markup=False)
+        _show_judges(console, run)
     console.print(f"folder: {run.folder.path}", markup=False, soft_wrap=True)
 
 
@@ -88,6 +101,7 @@ def _show_record(console: Console, run: StoredRun) -> None:
         "task": f"{asked.task} (version {asked.task_version})",
         "options": ", ".join(f"{name}={value}" for name, value in run.options.items()),
         "data": f"{data.location}, {data.instances} instance{'' if data.instances == 1 else 's'}, {data.sensitivity}",
+        "": "made up: numbers on them show nothing of how good a system is" if data.kind == "demo" else "",
         "fingerprint": asked.fingerprint[:12],
         "model": record.model if record.spec == record.model else f"{record.model}: {record.spec}",
         "identity": ", ".join(f"{name} {value}" for name, value in asked.model.items()),
@@ -101,11 +115,21 @@ def _show_record(console: Console, run: StoredRun) -> None:
             console.print(f"{label:<12}{text}", markup=False, soft_wrap=True)
 
 
+def _show_judges(console: Console, run: StoredRun) -> None:
+    """What other judges of the same responses come to, and how much of the variation is theirs."""
+    from pmbench.running.judge_variation import judge_split
+    from pmbench.running.variation_told import judge_lines
+
+    for line in judge_lines(judge_split(run)):
+        console.print(printable(line), markup=False, highlight=False, soft_wrap=True)
+
+
 def _show_slices(console: Console, primary: Metric, results: Results) -> None:
     from rich.markup import escape
     from rich.table import Table
 
     from pmbench.cli import terminal
+    from pmbench.stats.bootstrap import FEW_CLUSTERS
 
     groups = [
         (name, label, found) for name, labels in results.slices.items() for label, found in labels.items()
@@ -120,7 +144,7 @@ def _show_slices(console: Console, primary: Metric, results: Results) -> None:
         "clusters",
         primary.title,
         "95% interval",
-        "less the others",
+        "minus all others",
         "95% interval",
         "",
         box=None,
@@ -139,7 +163,20 @@ def _show_slices(console: Console, primary: Metric, results: Results) -> None:
         table.add_row(*(escape(printable(cell)) for cell in cells))
     console.print(table)
     if primary.scheme == "cluster":
-        terminal.print_few(console, min(found.clusters for _, _, found in groups))
+        smallest = min(found.clusters for _, _, found in groups)
+        if smallest < FEW_CLUSTERS:
+            console.print(
+                f"The smallest subgroup has {smallest} clusters: fewer than {FEW_CLUSTERS} show large differences"
+                " only.",
+                style="yellow",
+                soft_wrap=True,
+            )
+    console.print(
+        f"Intervals are not adjusted for the number of subgroups: of {len(groups)} some differ from the others by"
+        " chance.",
+        style="yellow",
+        soft_wrap=True,
+    )
 
 
 def _gap(primary: Metric, found: MetricResult | None) -> tuple[str, str]:

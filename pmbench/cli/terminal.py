@@ -203,6 +203,15 @@ def print_findings(console: Console, results: Results) -> None:
         console.print(printable(line), markup=False, highlight=False, soft_wrap=True)
 
 
+def print_variation(console: Console, metric: Metric, results: Results) -> None:
+    """Where the variation of the primary metric comes from, where there are several samples per instance."""
+    if results.variation is not None:
+        from pmbench.running.variation_told import variation_lines
+
+        for line in variation_lines(metric, results.variation):
+            console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
 def print_few(console: Console, clusters: int) -> None:
     """Say so where there are few clusters."""
     from pmbench.stats.bootstrap import FEW_CLUSTERS

@@ -15,6 +15,24 @@ if TYPE_CHECKING:
     from pmbench.leaderboard.who_wins import Part
 
 
+def verdict(found: TwoRuns, primary: Metric, alpha: float) -> str:
+    """Which of the two is better, in a sentence, from the test of the primary metric."""
+    from pmbench.leaderboard.wording import bare, counted, interval, p_value
+
+    test = found.metrics[0].test
+    where = f"on {counted(found.common, 'instance')}" + (f" of {printable(found.part)}" if found.part else "")
+    if test.p != test.p:
+        return f"{primary.title} of A and B could not be tested {where}: see below."
+    ends = f" {interval(primary, test.low, test.high)}" if test.low == test.low else ""
+    told = f"{primary.title} A − B {bare(primary, test.difference, sign=True)}{ends}, p {p_value(test.p)}"
+    if test.p > alpha:
+        return f"A and B cannot be told apart {where} ({told})."
+    if primary.higher_is_better is None:
+        return f"A and B differ {where} ({told})."
+    first, second = ("A", "B") if (test.difference > 0) == primary.higher_is_better else ("B", "A")
+    return f"{first} is better than {second} {where} ({told})."
+
+
 def lines(found: TwoRuns) -> Iterator[str]:
     """How many instances each has better, the standardised effect, and McNemar's test, where there are any."""
     if found.wins is not None:

@@ -105,13 +105,15 @@ class Metric(ABC):
         together: NDArray[np.bool_] = np.logical_and.reduce(have)
         return together
 
+    @property
+    def stat_names(self) -> tuple[str, ...]:
+        """The statistics that the formula names, in order of their first mention."""
+        named = (name for expression in self.expressions for _, name in _terms(expression))
+        return tuple(dict.fromkeys(name for name in named if name[0].isalpha() or name[0] == "_"))
+
     def computable(self, stats: Mapping[str, float]) -> bool:
         """Whether the statistics of one instance hold all that the formula names."""
-        return all(
-            name in stats or not (name[0].isalpha() or name[0] == "_")
-            for expression in self.expressions
-            for _, name in _terms(expression)
-        )
+        return all(name in stats for name in self.stat_names)
 
     @abstractmethod
     def columns(self, stats: Mapping[str, Floats]) -> Floats:
@@ -218,6 +220,8 @@ class Ratio(Metric):
 
 class F1(Metric):
     """2·tp / (2·tp + fp + fn) over summed counts; `zero` is the value where the denominator is 0 (NaN: undefined)."""
+
+    bounds = (0.0, 1.0)
 
     def __init__(
         self, tp: str, fp: str, fn: str, name: str = "f1", *, zero: float = 0.0, **shown: Any

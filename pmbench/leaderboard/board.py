@@ -17,6 +17,7 @@ from pmbench.leaderboard.collect import Entry, LeftOut, collect
 from pmbench.leaderboard.comparable import Group, comparable, data_name, distinguishing
 from pmbench.leaderboard.comparing import KeptColumns, compared, intervals, number, order
 from pmbench.leaderboard.groups import group_heads, metric_heads, references
+from pmbench.leaderboard.labelled import corrections
 from pmbench.leaderboard.notes import notes
 from pmbench.leaderboard.plain_words import foot, plain_words
 from pmbench.leaderboard.table import Leaderboard, Measure, SliceMeasure, SystemRow, Table
@@ -24,6 +25,7 @@ from pmbench.leaderboard.tested import Comparison, Resampling
 from pmbench.leaderboard.took import took
 from pmbench.leaderboard.wording import failures, interval, shown
 from pmbench.running.columns import ScoreColumns
+from pmbench.running.labels import Labels
 from pmbench.running.results import MetricResult, Results
 from pmbench.stats.bootstrap import Interval
 
@@ -40,6 +42,7 @@ def leaderboard(
     statistics: Resampling = DEFAULT,
     aggregate: Literal["strategy"] | None = None,
     exclude: Sequence[str] = (),
+    labels: Labels | None = None,
 ) -> Leaderboard:
     """Set the runs of a task side by side. Arguments and errors as in `worked_out`."""
     return worked_out(
@@ -51,6 +54,7 @@ def leaderboard(
         statistics=statistics,
         aggregate=aggregate,
         exclude=exclude,
+        labels=labels,
     )[0]
 
 
@@ -65,6 +69,7 @@ def worked_out(
     aggregate: Literal["strategy"] | None = None,
     exclude: Sequence[str] = (),
     missed: list[str] | None = None,
+    labels: Labels | None = None,
 ) -> tuple[Leaderboard, list[list[KeptColumns]]]:
     """The leaderboard of a task, and for each table the scores of its rows, in their order.
 
@@ -79,11 +84,13 @@ def worked_out(
         aggregate: `strategy`: each table also has its strategies over all models that they were used with.
         exclude: beginnings of digests of runs to leave out.
         missed: takes those beginnings that no run of this task has; None: they are an error.
+        labels: people's numbers of some responses, from which systems have judge-corrected values too.
 
     Raises:
         StorageError: there is no run and no record of this task, or none that is to be excluded; or a record is of a
             newer version.
         PluginError: the task's metrics do not fit each other.
+        DataError, ConfigError: labels that do not fit (`labelled.corrections`).
     """
     entries, left = collect(task.name, runs, include_incomplete=include_incomplete, records=records)
     if not entries and not left:
@@ -104,12 +111,14 @@ def worked_out(
         and _agrees(task.metrics, entry, columns[id(entry)], left)
     ]
     metrics = _in_use(task.metrics, agreeing)
-    groups = group_heads(metrics)
+    correction = corrections(metrics, agreeing, labels, runs, statistics.level)
+    groups = group_heads(correction.metrics)
     tables, of_rows = [], []
     for group in comparable(agreeing, task.version, task.options):
         scored = [columns[id(entry)] for entry in group.entries]
         table, places = _table(metrics, group, scored, statistics, task.cautions)
-        strategies, told = by_strategy(metrics, table.rows) if aggregate else ([], [])
+        table = correction.applied(table)
+        strategies, told = by_strategy(correction.metrics, table.rows) if aggregate else ([], [])
         ordered = [scored[place] for place in places]
         of_rows.append(ordered)
         tables.append(
@@ -124,7 +133,7 @@ def worked_out(
         task=task.name,
         title=task.title or task.name,
         version=task.version,
-        metrics=metric_heads(metrics),
+        metrics=correction.heads(metric_heads(correction.metrics)),
         tables=tables,
         left_out=sorted(left, key=lambda one: one.where),
         statistics=statistics,
@@ -243,7 +252,7 @@ def _table(
         correction=tested.correction,
         common=tested.common,
     )
-    told = [*cautions(head.results.judges), *notes(table, metrics), *tested.notes]
+    told = [*cautions(head.results.judges), *notes(table, metrics, alpha=1 - statistics.level), *tested.notes]
     words = plain_words(table, primary, alpha=1 - statistics.level)
     return msgspec.structs.replace(table, notes=told, words=words, foot=foot(table, head)), places
 

@@ -45,6 +45,7 @@ class Entry:
         where: its folder below the runs folder.
         record, results, scoring: as in `run.json`, `results.json`, `scoring.json`.
         scores: the scores that are there, the last of each instance and sample.
+        ids: of a record, whether names in it are `plain` or `hashed`; empty: it is a run's folder.
     """
 
     where: str
@@ -52,6 +53,7 @@ class Entry:
     results: Results
     scoring: Scoring
     scores: list[ScoreLine]
+    ids: str = ""
 
 
 class Unusable(Exception):

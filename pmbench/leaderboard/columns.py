@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pmbench.core.errors import ConfigError
 from pmbench.core.names import name_shown
-from pmbench.leaderboard.table import Leaderboard, MetricHead, SystemRow
+from pmbench.leaderboard.table import ENDING, Leaderboard, MetricHead, SystemRow
 from pmbench.leaderboard.tested import CORRECTIONS, Correction
 from pmbench.leaderboard.wording import DASH, judges_text
 
@@ -163,18 +163,20 @@ def parse(text: str, metrics: Sequence[str]) -> list[str]:
 
     Args:
         text: names with commas between them.
-        metrics: names of the task's metrics.
+        metrics: names of the task's metrics, the primary one first. `corrected` is what labels make of that, and
+            `NAME_corrected` of another.
 
     Raises:
         ConfigError: a name is none, or there is no name.
     """
-    known = [*(f"metric:{name}" if name in FIXED else name for name in metrics), *FIXED]
+    known = [*(f"metric:{name}" if name in FIXED else name for name in metrics), "corrected", *FIXED]
+    beside = [f"{name}{ENDING}" for name in metrics]
     asked = list(dict.fromkeys(name for part in text.split(",") if (name := part.strip())))
-    unknown = [name for name in asked if name not in known]
+    unknown = [name for name in asked if name not in (*known, *beside)]
     if unknown or not asked:
         what = f"there is no column called {name_shown(unknown[0])}" if unknown else "no column is named"
         raise ConfigError(what, where="--columns", remedy=f"There are: {', '.join(known)}")
-    return asked
+    return [beside[0] if name == "corrected" and name not in metrics else name for name in asked]
 
 
 TESTS = ("letters", "rank", "best", "difference", "p")
@@ -196,9 +198,16 @@ def columns(
     """
     heads = {f"metric:{head.name}" if head.name in FIXED else head.name: head for head in board.metrics}
     if names is None:
-        primary, *others = heads
-        names = [primary, *TESTS, *others, *(name for name in FIXED if name not in TESTS)]
+        first = [name for name, head in heads.items() if board.metrics[0].name in (head.name, head.corrects)]
+        others = [name for name in heads if name not in first]
+        names = [*first, *TESTS, *others, *(name for name in FIXED if name not in TESTS)]
     absent = [name for name in names if name not in heads and name not in FIXED]
+    if absent and absent[0].endswith(ENDING):
+        raise ConfigError(
+            f"no system here has {absent[0]!r}",
+            where="--columns",
+            remedy="Give people's labels of its statistics with --labels",
+        )
     if absent:
         raise ConfigError(
             f"no system here has {absent[0]!r}",
@@ -217,7 +226,13 @@ def _of_metric(head: MetricHead) -> Column:
 
     def values(row: SystemRow) -> dict[str, Value]:
         measure = row.measures[name]
-        return {name: measure.value, f"{name}_low": measure.low, f"{name}_high": measure.high}
+        found: dict[str, Value] = {name: measure.value}
+        found |= {f"{name}_low": measure.low, f"{name}_high": measure.high}
+        if head.corrects:
+            own = row.corrected.get(head.corrects)
+            found[f"{name}_weight"] = own.weight if own else None
+            found[f"{name}_labelled"] = own.labelled if own else None
+        return found
 
     title = " ".join(filter(None, [head.full_heading, head.arrow]))
     return Column(name, title, False, cell, values)

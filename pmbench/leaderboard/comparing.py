@@ -144,6 +144,9 @@ def compared(metric: Metric, systems: Sequence[ScoreColumns], statistics: Resamp
             number(test.p),
             number(adjusted[later, earlier]),
             len(scored[earlier] & scored[later]),
+            test.least_p,
+            test.differing,
+            test.exact,
         )
         for (later, earlier), test in tests.items()
     ]
@@ -158,7 +161,7 @@ def compared(metric: Metric, systems: Sequence[ScoreColumns], statistics: Resamp
         common=len(shared),
         notes=[
             *([f"{note}."] if note else []),
-            *standing_notes(metric, values, pairs, used, (len(shared), max(map(len, scored))), statistics),
+            *standing_notes(metric, values, pairs, used, (len(shared), max(map(len, scored)))),
         ],
     )
 

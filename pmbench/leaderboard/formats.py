@@ -68,6 +68,17 @@ def formats_of(text: str) -> list[str]:
     return asked
 
 
+def printed(output: str | None, text: str | None) -> str | None:
+    """The format that goes to standard output; None where files are written, or tables for a terminal shown.
+
+    Args:
+        output, text: as in `files`.
+    """
+    if output == "-" or (output is None and text is not None):
+        return formats_of(text)[0] if text is not None else "md"
+    return None
+
+
 def files(task: str, output: str | None, text: str | None) -> dict[str, Path]:
     """Which file each format is written to.
 

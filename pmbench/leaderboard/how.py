@@ -34,6 +34,12 @@ def reading(board: Leaderboard) -> Iterator[str]:
         f"- Brackets hold a {level} interval for the value over all such instances, {_FROM[primary]}."
         " It leaves out errors of the judge and chance in the model's answers."
     )
+    if any(head.corrects for head in board.metrics):
+        yield (
+            "- Judge-corrected values are what people would give: their labels of some responses correct the judge's"
+            f" scores of all (prediction-powered inference). Their brackets hold a {level} interval that has the"
+            " judge's errors in it."
+        )
     yield (
         "- The difference is this system minus the best of its table, on the instances that both have scored."
         " Before adjustment, p is the chance of a difference at least this large, in either direction,"
@@ -73,14 +79,17 @@ def statistics(board: Leaderboard) -> str:
     schemes = list(dict.fromkeys(head.scheme for head in board.metrics))
     made = []
     for scheme in schemes:
-        titles = [head.title for head in board.metrics if head.scheme == scheme and not head.group]
+        own = [head for head in board.metrics if head.scheme == scheme and not head.corrects]
+        titles = [head.title for head in own if not head.group]
         if not titles:
-            groups = dict.fromkeys(head.group for head in board.metrics if head.scheme == scheme)
+            groups = dict.fromkeys(head.group for head in own)
             titles = [f"other numbers under {listed(list(groups))}"]
         of = f" of {listed(titles)}" if len(schemes) > 1 else ""
         method = METHODS[cast("Scheme", scheme)][0]
         made.append(f"intervals{of}: {method}" if of else method)
     text = f"Statistics: {'; '.join(made)}{drawn if set(schemes) != {'dyadic'} else ''}"
+    if any(head.corrects for head in board.metrics):
+        text += "; judge-corrected values: PPI++, jackknife by cluster and Student's t"
     pairs = [one.against for table in board.tables for one in table.rows if one.against]
     if not pairs:
         return f"{text}."

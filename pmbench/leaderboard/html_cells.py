@@ -11,7 +11,7 @@ from pmbench.core.metric import Metric
 from pmbench.leaderboard.columns import FIXED, TESTS, Column, columns
 from pmbench.leaderboard.groups import by_presence
 from pmbench.leaderboard.reported import Reported
-from pmbench.leaderboard.several import SeveralTasks
+from pmbench.leaderboard.several_table import SeveralTasks
 from pmbench.leaderboard.table import GroupHead, Leaderboard, MetricHead, SliceMeasure, SystemRow, Table
 from pmbench.leaderboard.took import cost_columns, cost_notes
 from pmbench.leaderboard.wording import DASH
@@ -104,8 +104,8 @@ def systems(
         names: columns that were asked for, as `columns.parse` returns them; None: those of the main table.
     """
     if names is None:
-        first, *headlines = [column_name(head.name) for head in board.leading]
-        names = [first, *TESTS, *headlines, "scored", "lost"]
+        first, headlines = ([column_name(head.name) for head in heads] for heads in board.beside)
+        names = [*first, *TESTS, *headlines, "scored", "lost"]
     chosen = columns(board, names, table.correction)
     measures = [row.measures[primary.name] for row in table.rows]
     scale, rule = narrow_scale(measures), measures[0].value if measures else None

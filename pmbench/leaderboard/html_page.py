@@ -27,7 +27,7 @@ from pmbench.pages import strict
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-    from pmbench.leaderboard.several import SeveralTasks
+    from pmbench.leaderboard.several_table import SeveralTasks
 
 _FOLDER = "html_files"
 
@@ -89,7 +89,7 @@ def render_html(board: Leaderboard, task: Task | type[Task], names: Sequence[str
 
 def render_several(found: SeveralTasks) -> str:
     """The table of several tasks as one document."""
-    from pmbench.leaderboard.several_pages import DEMO, foot, headings, reading
+    from pmbench.leaderboard.several_pages import DEMO, OVER_TASKS, foot, headings, reading
 
     return _page(
         "several.html.jinja",
@@ -97,6 +97,7 @@ def render_several(found: SeveralTasks) -> str:
         grid=cells.of_several(found, headings(found)),
         how=list(reading(found)),
         demo=DEMO,
+        over_tasks=OVER_TASKS,
         foot=foot(found),
     )
 

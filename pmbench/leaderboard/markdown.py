@@ -77,7 +77,7 @@ def _table(board: Leaderboard, table: Table, number: int, names: Sequence[str] |
     yield _compared(table)
     yield ""
     if chosen is None:
-        yield from main_table(board.leading, table)
+        yield from main_table(*board.beside, table)
     else:
         yield from chosen_table(chosen, table.rows)
     if table.words:

@@ -32,12 +32,11 @@ def heading(head: MetricHead, *, full: bool = False) -> str:
     return "&nbsp;".join(filter(None, [escape(head.full_heading if full else head.heading), head.arrow]))
 
 
-def main_table(heads: Sequence[MetricHead], table: Table) -> Iterator[str]:
+def main_table(first: Sequence[MetricHead], headlines: Sequence[MetricHead], table: Table) -> Iterator[str]:
     """The table of the leading metrics: who, how good, how sure that is, and what went wrong."""
     rows = table.rows
-    primary, *headlines = heads
     judges = any(one.judges != rows[0].judges for one in rows)
-    titles = ["#", "System", "Strategy", heading(primary, full=True)]
+    titles = ["#", "System", "Strategy", *(heading(head, full=True) for head in first)]
     titles += ["Letters", "Rank", "Chance of being best", "Difference to the best"]
     titles += [escape(p_heading(table.correction)), *(heading(head, full=True) for head in headlines)]
     titles += ["Scored", "Lost or odd", *(["Judges"] if judges else [])]
@@ -47,7 +46,8 @@ def main_table(heads: Sequence[MetricHead], table: Table) -> Iterator[str]:
     for one in rows:
         pair, standing = one.against, one.standing
         model = "<br>".join(filter(None, [code(one.model), escape(one.settings)]))
-        cells = [str(one.number), model, code(one.strategy), _measured(one.measures[primary.name])]
+        cells = [str(one.number), model, code(one.strategy)]
+        cells += [_measured(one.measures[head.name]) for head in first]
         places = "<br>".join(filter(None, [standing.rank_text, interval_cell(standing.places_text)]))
         cells += [standing.letters or DASH, places, escape(standing.best_text)]
         cells += [_measured(pair), number_cell(pair.p_text)] if pair else [DASH] * 2

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from pmbench.core.metric import Metric
 from pmbench.leaderboard.table import SystemRow, Table
+from pmbench.leaderboard.why_not import all_out_of_reach, out_of_reach
 from pmbench.leaderboard.wording import bare, counted, listed, rows_text
 from pmbench.stats.bootstrap import FEW_CLUSTERS
 
@@ -15,11 +16,17 @@ FEW_MESSAGES = 30
 _SHOWN = 3
 
 
-def notes(table: Table, metrics: Sequence[Metric]) -> list[str]:
-    """Notes of a table, one sentence or two each; rows are called by their numbers."""
+def notes(table: Table, metrics: Sequence[Metric], *, alpha: float = 0.05) -> list[str]:
+    """Notes of a table, one sentence or two each; rows are called by their numbers.
+
+    Args:
+        table: with rows and pairs; metrics: of its task.
+        alpha: the level of the tests.
+    """
     primary = metrics[0]
     return [
         *_on_clusters(table, metrics),
+        *_on_reach(table, alpha),
         *_on_best(table, primary),
         *_on_ties(table, primary),
         *_on_pairing(table),
@@ -33,17 +40,24 @@ def _on_clusters(table: Table, metrics: Sequence[Metric]) -> Iterator[str]:
     if table.clusters < FEW_CLUSTERS and by_cluster:
         of = "" if metrics[0].scheme == "cluster" else f" of {listed(by_cluster)}"
         yield f"Only {counted(table.clusters, 'cluster')}: small differences{of} cannot be shown."
-    if metrics[0].scheme != "cluster":
-        if table.units < FEW_MESSAGES:
-            yield f"Only {counted(table.units, 'message')}: little can be concluded from so few."
+    if metrics[0].scheme != "cluster" and table.units < FEW_MESSAGES:
+        yield f"Only {counted(table.units, 'message')}: little can be concluded from so few."
+
+
+def _on_reach(table: Table, alpha: float) -> Iterator[str]:
+    """Which systems could not be told apart from the first, whatever they are; the words say it where none could."""
+    if all_out_of_reach(table, alpha):
         return
-    compared = len(table.rows) * (len(table.rows) - 1) // 2
-    for row in table.rows:
-        if row.against is not None and 2 / 2**row.against.differing > 0.05 / compared:
-            yield (
-                f"Row {row.number} differs from row 1 in {counted(row.against.differing, 'cluster')} only, so before"
-                f" adjustment no p can be below {min(1.0, 2 / 2**row.against.differing):.2g}."
-            )
+    alike: dict[tuple[int, float], list[int]] = {}
+    for pair in out_of_reach(table, alpha):
+        if pair.first == 1 and pair.exact:
+            alike.setdefault((pair.differing, pair.least), []).append(pair.second)
+    for (differing, least), numbers in alike.items():
+        verb = "differs" if len(numbers) == 1 else "differ"
+        yield (
+            f"{rows_text(numbers)} {verb} from row 1 in {counted(differing, 'cluster')} only: before adjustment no p"
+            f" can be below {least:.2g}, too much for a difference to be shown."
+        )
 
 
 def _on_best(table: Table, primary: Metric) -> Iterator[str]:

@@ -10,6 +10,7 @@ from pmbench.core.metric import Metric
 from pmbench.leaderboard.collect import Entry
 from pmbench.leaderboard.table import SystemRow, Table
 from pmbench.leaderboard.tested import PairTested
+from pmbench.leaderboard.why_not import why_not
 from pmbench.leaderboard.wording import counted, judges_text, listed, p_value
 
 MOST_NAMED = 4
@@ -57,7 +58,7 @@ class _Words:
         self.best = rows[0].number
 
     def sentences(self) -> Iterator[str]:
-        """The best and what cannot be told apart from it, the rest, and what could not be tested."""
+        """The best and what cannot be told apart from it, the rest, what could not be tested, and why."""
         others = [row.number for row in self.rows[1:]]
         untested = [number for number in others if self._p(self.best, number) is None]
         tested = [number for number in others if number not in untested]
@@ -77,6 +78,7 @@ class _Words:
         if untested:
             verb = "is" if len(untested) == 1 else "are"
             yield f"{self._listed(untested)} {verb} not tested against {self.names[self.best]}: see the notes."
+        yield from why_not(self.table, self.names, self._listed, self.alpha)
 
     def _near(self, near: Sequence[int], far: Sequence[int]) -> str:
         group = [self.best, *near]

@@ -58,7 +58,7 @@ def _entry(where: str, record: RunInRecord, lines: Sequence[RecordLine], ranks: 
         return Unusable(f"a damaged record: of {results.counts.scored} scores it holds {len(scores)}")
     if not scores:
         return Unusable("it has no score", damaged=False)
-    return Entry(where, record.run_record(), results, record.scoring, scores)
+    return Entry(where, record.run_record(), results, record.scoring, scores, record.ids)
 
 
 def _score(line: RecordLine, stats: Sequence[str], ranks: Ranks) -> ScoreLine:

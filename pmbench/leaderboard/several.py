@@ -17,12 +17,13 @@ from pmbench.core.errors import ConfigError, StorageError
 from pmbench.core.metric import Metric
 from pmbench.core.task import Task
 from pmbench.leaderboard.board import DEFAULT, worked_out
-from pmbench.leaderboard.collect import LeftOut
 from pmbench.leaderboard.comparing import KeptColumns, number
-from pmbench.leaderboard.plain_words import NOBODY
-from pmbench.leaderboard.table import Leaderboard, Measure, SystemRow, Table
+from pmbench.leaderboard.over_tasks import over_tasks
+from pmbench.leaderboard.plain_words import LONGEST, NOBODY
+from pmbench.leaderboard.several_table import SeveralTasks, SystemOverTasks, TaskHead
+from pmbench.leaderboard.table import Leaderboard, SystemRow, Table
 from pmbench.leaderboard.tested import Resampling
-from pmbench.leaderboard.wording import DASH, counted, listed, rows_text
+from pmbench.leaderboard.wording import counted, listed, rows_text
 from pmbench.stats.several_tasks import Standing, TaskColumns, standings
 
 MOST_NAMED = 5
@@ -30,83 +31,6 @@ MOST_NAMED = 5
 
 Key = tuple[str, str]
 """A system: its model, and its strategy or nothing for the default one of each task."""
-
-
-class TaskHead(msgspec.Struct, frozen=True):
-    """A task as a column.
-
-    Attributes:
-        task, title: of the task; metric, heading: name of its primary metric, and what stands over the column.
-        higher_is_better: of the metric.
-        data, fingerprint: of the table that is used.
-        instances: on which systems are compared: those that all of them have scored.
-        counted: whether it is in the mean win rates and ranks.
-    """
-
-    task: str
-    title: str
-    metric: str
-    heading: str
-    higher_is_better: bool | None
-    data: str
-    fingerprint: str
-    instances: int
-    counted: bool
-
-
-class SystemOverTasks(msgspec.Struct, frozen=True):
-    """A system over several tasks.
-
-    Attributes:
-        number: of the row, from 1.
-        model, strategy: its name; several strategies where the defaults of the tasks are called otherwise.
-        win_rate, win_low, win_high: mean win rate with its interval; None where undefined.
-        rank, rank_low, rank_high: mean rank.
-        tasks: in how many tasks it is compared with another system.
-        measures: by task, its primary metric as in the task's own leaderboard; runs: digest of the run.
-    """
-
-    number: int
-    model: str
-    strategy: str
-    win_rate: float | None
-    win_low: float | None
-    win_high: float | None
-    rank: float | None
-    rank_low: float | None
-    rank_high: float | None
-    tasks: int
-    measures: dict[str, Measure]
-    runs: dict[str, str]
-
-    @property
-    def win_text(self) -> tuple[str, str]:
-        """Mean win rate and its interval as shown."""
-        return _shown(self.win_rate, self.win_low, self.win_high, 3)
-
-    @property
-    def rank_text(self) -> tuple[str, str]:
-        """Mean rank and its interval as shown."""
-        return _shown(self.rank, self.rank_low, self.rank_high, 2)
-
-
-class SeveralTasks(msgspec.Struct, frozen=True):
-    """Systems over several tasks: those in most of the tasks first, of them the greatest mean win rate.
-
-    Attributes:
-        tasks: in the order asked for; rows: the systems.
-        notes: what a reader has to know, one sentence or two each.
-        left_out: folders that are in no table of the tasks.
-        statistics: how intervals were made.
-        demo: whether any of the data are made up.
-    """
-
-    tasks: list[TaskHead]
-    rows: list[SystemOverTasks]
-    notes: list[str]
-    left_out: list[LeftOut]
-    statistics: Resampling
-    demo: bool
 
 
 class _Part(msgspec.Struct, frozen=True):
@@ -196,6 +120,7 @@ def several_tasks(
         left_out=[left for part in parts for left in part.board.left_out],
         statistics=statistics,
         demo=any(part.table is not None and part.table.kind == "demo" for part in parts),
+        over_tasks=over_tasks(columns, _named(rows, places), alpha=round(1 - statistics.level, 12)),
     )
 
 
@@ -300,6 +225,17 @@ def _row(place: int, key: Key, stood: Standing, parts: Sequence[_Part]) -> Syste
     )
 
 
+def _named(rows: Sequence[SystemOverTasks], places: Sequence[int]) -> dict[int, tuple[int, str]]:
+    """By a system's place in the columns its row and its name: the model, with the strategy where several have it."""
+    models = [row.model for row in rows]
+    found = {}
+    for place, row in zip(places, rows, strict=True):
+        name = row.model if models.count(row.model) == 1 else f"{row.model} by {row.strategy}"
+        name = row.strategy if row.model == NOBODY else name
+        found[place] = row.number, name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…"
+    return found
+
+
 def _lacking(rows: Sequence[SystemOverTasks], heads: Sequence[TaskHead]) -> Iterator[str]:
     """Who lacks which tasks: their means are over others than those of the rest."""
     lacking: dict[tuple[str, ...], list[str]] = {}
@@ -318,10 +254,3 @@ def _lacking(rows: Sequence[SystemOverTasks], heads: Sequence[TaskHead]) -> Iter
 def _undrawn(stood: Sequence[Standing]) -> Iterator[str]:
     if any(one.tasks and math.isnan(one.win_low) for one in stood):
         yield "Systems without an interval: a task's data do not allow to draw them again."
-
-
-def _shown(value: float | None, low: float | None, high: float | None, digits: int) -> tuple[str, str]:
-    if value is None:
-        return DASH, ""
-    ends = "" if low is None or high is None else f"[{low:.{digits}f}, {high:.{digits}f}]"
-    return f"{value:.{digits}f}", ends

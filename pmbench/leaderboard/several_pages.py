@@ -10,20 +10,22 @@ from importlib.metadata import version
 
 import msgspec
 
+from pmbench.leaderboard import latex
 from pmbench.leaderboard.csv_page import guarded
 from pmbench.leaderboard.escaping import code, escape, row
 from pmbench.leaderboard.json_page import SCHEMA
-from pmbench.leaderboard.latex import BEGINNING as LATEX_BEGINNING
-from pmbench.leaderboard.latex import number as tex_number
 from pmbench.leaderboard.latex import tex
 from pmbench.leaderboard.markdown_tables import LEFT, RIGHT, interval_cell, number_cell
 from pmbench.leaderboard.page import HTML_BEGINNING
-from pmbench.leaderboard.several import SeveralTasks, SystemOverTasks
+from pmbench.leaderboard.several_table import SeveralTasks, SystemOverTasks
 from pmbench.leaderboard.wording import DASH
 
 TITLE = "several tasks"
 
 _CSV = ("row", "system", "strategy", "mean_win_rate")
+
+OVER_TASKS = "Tasks as the sample"
+"""What stands over the sentences of Friedman's test."""
 
 DEMO = "Demo data, made up: this shows how a leaderboard reads, and nothing of how good the systems are."
 
@@ -114,6 +116,8 @@ def _markdown(found: SeveralTasks) -> Iterator[str]:
     if found.notes:
         yield ""
         yield from (f"- {escape(note)}" for note in found.notes)
+    yield from ("", f"## {OVER_TASKS}", "")
+    yield from (f"- {escape(line)}" for line in found.over_tasks.words)
     yield from ("", "## How to read it", "")
     yield from (f"- {escape(line)}" for line in reading(found))
     if found.left_out:
@@ -166,24 +170,24 @@ def render_latex(found: SeveralTasks) -> str:
     level = f"{100 * found.statistics.level:g}%"
     demo = " Demo data, made up." if found.demo else ""
     lines = [
-        f"{LATEX_BEGINNING}; needs \\usepackage{{booktabs}} and \\usepackage[T1]{{fontenc}}",
+        latex.NEEDS,
+        *latex.MACROS,
         "",
-        r"\begin{table}",
-        r"\centering",
+        *latex.beginning(3 + len(heads)),
         rf"\caption{{{tex(f'Systems over several tasks; {level} intervals in brackets.{demo}')}}}",
         r"\label{tab:several-tasks}",
+        r"\pmbenchfit{%",
         rf"\begin{{tabular}}{{rll{'r' * len(heads)}}}",
         r"\toprule",
-        " & ".join(["", "System", "Strategy", *map(tex, heads)]) + r" \\",
+        " & ".join(["", "System", "Strategy", *(latex.head(head, "r") for head in heads)]) + r" \\",
         r"\midrule",
     ]
     for one in found.rows:
-        numbers = [
-            " ".join(filter(None, [tex_number(text), tex(small)])) for text, small in cells(found, one)
-        ]
-        lines.append(" & ".join([str(one.number), tex(one.model), tex(one.strategy), *numbers]) + r" \\")
-    lines += [r"\bottomrule", r"\end{tabular}"]
-    lines += [rf"\par\smallskip {tex(note)}" for note in found.notes]
+        names = latex.words_cell(one.model, *latex.SYSTEM), latex.words_cell(one.strategy, *latex.STRATEGY)
+        numbers = [latex.cell(latex.number(text), small, "r") for text, small in cells(found, one)]
+        lines.append(" & ".join([str(one.number), *names, *numbers]) + r" \\")
+    lines += [r"\bottomrule", r"\end{tabular}}"]
+    lines += [rf"\par\smallskip {tex(note)}" for note in (*found.notes, *found.over_tasks.words)]
     lines += [rf"\par\smallskip {{\footnotesize {tex(foot(found))}}}", r"\end{table}"]
     return "\n".join(lines) + "\n"
 
@@ -199,5 +203,5 @@ SEVERAL: dict[str, SeveralFormat] = {
     "csv": SeveralFormat(f"{','.join(_CSV)}", render_csv),
     "json": SeveralFormat('{\n "schema": ', render_json),
     "html": SeveralFormat(HTML_BEGINNING, _html),
-    "latex": SeveralFormat(LATEX_BEGINNING, render_latex),
+    "latex": SeveralFormat(latex.BEGINNING, render_latex),
 }

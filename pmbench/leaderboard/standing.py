@@ -99,7 +99,6 @@ def standing_notes(
     pairs: Sequence[PairTested],
     correction: Correction,
     instances: tuple[int, int],
-    statistics: Resampling,
 ) -> Iterator[str]:
     """What a reader of letters, ranks and chances has to know.
 
@@ -107,15 +106,7 @@ def standing_notes(
         metric, values, pairs: as in `standings`.
         correction: that was used.
         instances: that all systems have scored, and the most that one has.
-        statistics: how tests were made.
     """
-    count = sum(pair.p is not None for pair in pairs)
-    least = 1 / (1 + statistics.permutations)
-    if metric.scheme == "cluster" and correction == "holm" and count * least > 1 - statistics.level:
-        yield (
-            f"Of {statistics.permutations:,} random patterns p is {least:.2g} at least, too much to show a difference"
-            f" after adjustment for {count:,} pairs: give more with --resamples, or leave systems out."
-        )
     if len(pairs) and correction == "benjamini-hochberg":
         yield (
             "By Benjamini–Hochberg about one in twenty of the differences that are found may be none; the places of"

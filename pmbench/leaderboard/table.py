@@ -6,7 +6,11 @@ import msgspec
 
 from pmbench.leaderboard.collect import LeftOut
 from pmbench.leaderboard.tested import Comparison, Correction, PairTested, Resampling, Standing
+from pmbench.running.label_values import Corrected
 from pmbench.running.results import Counts
+
+ENDING = "_corrected"
+"""Of the name of a judge-corrected metric, after that of the metric that it corrects."""
 
 
 class MetricHead(msgspec.Struct, frozen=True):
@@ -18,6 +22,7 @@ class MetricHead(msgspec.Struct, frozen=True):
         referred: whether it is another metric's reference, and so a row and not a column.
         scheme: how it is resampled.
         optional: whether a table in which no system has it leaves it out.
+        corrects: of a judge-corrected metric, the name of the one whose values by the judge stand beside it.
     """
 
     name: str
@@ -30,6 +35,7 @@ class MetricHead(msgspec.Struct, frozen=True):
     referred: bool = False
     scheme: str = "cluster"
     optional: bool = False
+    corrects: str = ""
 
     @property
     def heading(self) -> str:
@@ -205,6 +211,7 @@ class SystemRow(msgspec.Struct, frozen=True):
         made_with: the version of pmbench that carried out the run; empty where it is not known.
         standing: its letters and the places that it may have.
         slices: by slice and label, the primary metric in that subgroup as the run's results have it.
+        corrected: by metric's name, its judge-corrected value; empty where people have labelled nothing of it.
     """
 
     number: int
@@ -225,6 +232,7 @@ class SystemRow(msgspec.Struct, frozen=True):
     made_with: str = ""
     standing: Standing = Standing()
     slices: dict[str, dict[str, SliceMeasure]] = {}
+    corrected: dict[str, Corrected] = {}
 
 
 class Table(msgspec.Struct, frozen=True):
@@ -314,6 +322,12 @@ class Leaderboard(msgspec.Struct, frozen=True):
     def leading(self) -> list[MetricHead]:
         """The columns of the main table: the primary metric and the headline metrics."""
         return [self.metrics[0], *(one for one in self.metrics[1:] if one.headline and not one.referred)]
+
+    @property
+    def beside(self) -> tuple[list[MetricHead], list[MetricHead]]:
+        """The leading columns: the primary metric with its judge-corrected one, and those that follow the tests."""
+        own = [one for one in self.leading if self.metrics[0].name in (one.name, one.corrects)]
+        return own, [one for one in self.leading if one not in own]
 
     @property
     def others(self) -> list[MetricHead]:

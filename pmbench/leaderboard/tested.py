@@ -80,6 +80,8 @@ class PairTested(msgspec.Struct, frozen=True):
         p: of the paired test; p_adjusted: over all pairs of the table, by the table's correction; None where there is
             no test.
         instances: that both have scored.
+        least: what p can be at least before adjustment, whatever the systems; 0 where there is no such bound.
+        differing: clusters in which the two differ; exact: whether all patterns of swaps in them were tried.
     """
 
     first: int
@@ -88,6 +90,9 @@ class PairTested(msgspec.Struct, frozen=True):
     p: float | None
     p_adjusted: float | None
     instances: int
+    least: float = 0.0
+    differing: int = 0
+    exact: bool = False
 
     def differs(self, alpha: float) -> bool:
         """Whether the two differ beyond chance: the one rule that words, letters and ranks follow."""

@@ -25,7 +25,7 @@ from pmbench.running.records import ScoreRecord
 from pmbench.stats.equivalence import Equivalence
 from pmbench.stats.of_lists import unlike
 from pmbench.stats.randomisation import PairedTest
-from pmbench.stats.schemes import METHODS, comparisons
+from pmbench.stats.schemes import METHODS, comparisons, interval_method
 
 
 class Side(msgspec.Struct, frozen=True):
@@ -59,7 +59,10 @@ class TwoRuns(msgspec.Struct, frozen=True):
     """A comparison.
 
     Attributes:
-        task: its name; method: of the test, in words.
+        task: its name; method, intervals: how the test and the intervals of differences are made, in words.
+        part: the subgroup that was kept to, as `sex=female`; empty: all instances.
+        demo: whether the data are made up.
+        cautions: what a reader has to know of the judges.
         first, second: the runs.
         common: instances that both have scored; only_first, only_second: that one has scored and the other not.
         settings: in which the runs differ, in words; they stand above the numbers.
@@ -89,6 +92,10 @@ class TwoRuns(msgspec.Struct, frozen=True):
     effect: Effect | None = None
     discordant: Discordant | None = None
     parts: dict[str, list[Part]] = {}
+    intervals: str = ""
+    part: str = ""
+    demo: bool = False
+    cautions: list[str] = []
 
 
 def compare_runs(
@@ -150,7 +157,11 @@ def compare_runs(
         wins=who_wins.wins(primary, *each),
         effect=who_wins.effect(primary, columns, common, used.level),
         discordant=who_wins.discordant(primary, each[0], each[1], _clusters(columns[0], common)),
-        parts=who_wins.by_label(primary, columns, labels, common, used),
+        parts=who_wins.by_label(primary, columns, labels, common, used, alone=slice_by is not None),
+        intervals=interval_method(primary.scheme, metrics[0].test.clusters),
+        part="" if slice_of is None else "=".join(slice_of),
+        demo=sides[0][0].record.data.kind == "demo",
+        cautions=task.cautions(sides[0][0].results.judges if sides[0][0].results else {}),
         at_margin=None
         if margin is None
         else _at_margin(primary, columns, common, metrics[0].test, margin, used.level),

@@ -179,6 +179,8 @@ def by_label(
     labels: Mapping[str, Mapping[str, str]],
     common: Sequence[str],
     statistics: Resampling,
+    *,
+    alone: bool = False,
 ) -> dict[str, list[Part]]:
     """The two runs in each subgroup: by slice its labels, in the order of their names.
 
@@ -187,6 +189,7 @@ def by_label(
         labels: by slice and instance the label.
         common: instances that both have scored.
         statistics: of the tests.
+        alone: whether a slice with one label is kept, too.
     """
     found = {}
     for name, of_instance in sorted(labels.items()):
@@ -194,6 +197,8 @@ def by_label(
         for one in common:
             if one in of_instance:
                 members.setdefault(of_instance[one], []).append(one)
+        if len(members) < 2 and not alone:
+            continue  # The whole once more.
         parts = [_part(metric, columns, label, ids, statistics) for label, ids in sorted(members.items())]
         adjusted = holm([part.test.p for part in parts])
         found[name] = [

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pmbench.core.task import Task
+from pmbench.leaderboard.plain_words import NOBODY
 from pmbench.leaderboard.wording import counted, judges_text
 from pmbench.running.reading import StoredRun
 from pmbench.running.results import Results
@@ -28,6 +29,8 @@ def facts(run: StoredRun, results: Results, *, texts: bool) -> list[Fact]:
     system = (
         record.model if not texts or record.spec in ("", record.model) else f"{record.model}: {record.spec}"
     )
+    if record.model == NOBODY:
+        system = "none: the strategy asks no model"
     place = data.location if texts else data.kind
     told = {
         "Task": f"{asked.task}, version {asked.task_version}",
@@ -50,6 +53,8 @@ def facts(run: StoredRun, results: Results, *, texts: bool) -> list[Fact]:
 
 def cautions(run: StoredRun, task: Task, results: Results) -> Iterator[str]:
     """What keeps the numbers from being taken at their word, the gravest first."""
+    if run.record.data.kind == "demo":
+        yield "Demo data, made up: this shows how a report reads, and nothing of how good the system is."
     if results.round != run.record.round:
         yield f"These results are of round {results.round}: the run was begun anew and is not finished."
     if results.status != "complete":

@@ -22,6 +22,7 @@ from pmbench.pages import strict
 from pmbench.pages.figures import MISSING
 from pmbench.report import heading, numbers, plots
 from pmbench.report.entries import STATES, Entry, listed
+from pmbench.running.variation_told import variation_lines
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -86,9 +87,11 @@ def _tables(task: Task, results: Results, values: Sequence[float]) -> dict[str, 
     return {
         "results": results,
         "primary": primary,
+        "variation": list(variation_lines(primary, results.variation)),
         "rows": numbers.metric_rows(task.metrics, results),
         "grids": numbers.grids(task.metrics, results),
         "slices": rows,
+        "by_cluster": primary.scheme == "cluster",
         "clustered": any(row.clusters != row.instances - row.lost for row in rows),
         "lossy": any(row.lost for row in rows),
         "slice_headlines": numbers.slice_headlines(task.metrics, results),

@@ -19,7 +19,8 @@ from pmbench.running.plan import Plan
 from pmbench.running.records import ResponseRecord, ScoreRecord
 from pmbench.running.responding import Key, response_digest
 from pmbench.running.results import Counts, MetricResult, Results, SliceResult, Statistics, Status, UsageTotal
-from pmbench.stats.schemes import METHODS, gaps, intervals
+from pmbench.running.variation import variation
+from pmbench.stats.schemes import gaps, interval_method, intervals
 
 if TYPE_CHECKING:
     import numpy as np
@@ -69,8 +70,9 @@ def aggregate(
         counts=counts,
         slices=_slices(plan, good, done),
         usage={"model": usage_of(answered), "judges": usage_of(scored)},
-        statistics=Statistics(method=_methods(plan.task.metrics), clusters=clusters),
+        statistics=Statistics(method=_methods(plan.task.metrics, clusters), clusters=clusters),
         findings=_findings(plan.task, good),
+        variation=variation(plan.task.metrics[0], good, plan.request.samples, len(plan.chosen)),
         finished_at=datetime.now(UTC).isoformat(timespec="seconds"),
     )
 
@@ -109,9 +111,10 @@ def _findings(task: Task, records: Sequence[ScoreRecord]) -> list[str]:
         return [f"the task failed while it looked at the scores ({fault(error)})"]
 
 
-def _methods(metrics: Sequence[Metric]) -> str:
+def _methods(metrics: Sequence[Metric], clusters: int) -> str:
     """How the intervals were made, the primary metric's way first."""
-    return "; ".join(METHODS[scheme][0] for scheme in dict.fromkeys(metric.scheme for metric in metrics))
+    schemes = dict.fromkeys(metric.scheme for metric in metrics)
+    return "; ".join(interval_method(scheme, clusters) for scheme in schemes)
 
 
 def _bounds(

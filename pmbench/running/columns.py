@@ -45,6 +45,23 @@ class ScoreColumns:
         sums = [np.bincount(self._row, weights=column, minlength=len(self.ids)) for column in columns.T]
         return np.stack(sums, axis=1) / samples[:, None]
 
+    def by_sample(self, metric: Metric, samples: int) -> NDArray[np.float64]:
+        """The metric's columns of each response, shape (n, samples, k); NaN where there is none or it lacks some.
+
+        Args:
+            metric: of the task.
+            samples: of each instance, numbered from 0.
+
+        Raises:
+            KeyError: no instance has a statistic that the formula names.
+        """
+        columns = metric.columns(self._stats)
+        found = np.full((len(self.ids), samples, columns.shape[1]), np.nan)
+        number = np.array([score.sample for score in self._scores], dtype=np.intp)
+        there = metric.present(self._stats) & (number < samples)
+        found[self._row[there], number[there]] = columns[there]
+        return found
+
     @property
     def units(self) -> set[str]:
         """What the instances are made of, all together; of lists each unit under the name of its list."""

@@ -58,6 +58,7 @@ def write_record(folder: Path, record: RunInRecord, lines: Sequence[RecordLine])
     check_free(folder)
     parent = folder.absolute().parent
     with storing(folder):
+        parent.mkdir(parents=True, exist_ok=True)
         part = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=".part", dir=parent))
         try:
             (part / RECORD).write_bytes(msgspec.json.format(encoder.encode(record), indent=1) + b"\n")
@@ -78,7 +79,7 @@ def check_free(folder: Path) -> None:
     """Check that a record may be written here; better before the work than after.
 
     Raises:
-        StorageError: something is there, or there is no folder to make it in.
+        StorageError: something is there.
     """
     with storing(folder):
         if folder.is_dir() and (folder / RECORD).exists():
@@ -93,8 +94,6 @@ def check_free(folder: Path) -> None:
                 where=str(folder),
                 remedy="Name a new folder for the record",
             )
-        if not folder.absolute().parent.is_dir():
-            raise StorageError("there is no such folder", where=str(folder.parent), remedy="Make it first")
 
 
 def record_folders(below: Path) -> Iterator[Path]:

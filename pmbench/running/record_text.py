@@ -24,7 +24,7 @@ LONGEST_SETTING = 160
 
 _SUFFIX = r"\.(?:jsonl?|ndjson|csv|tsv|txt|parquet|gguf|safetensors|onnx|sqlite|md|pdf)"
 _PATH = re.compile(
-    r"(?:(?<![\w/.-])(?:~|\.{1,2})?/|(?<![\w/])[A-Za-z]:[\\/])(?:[^\\/\s?&,=]+[\\/])*([^\\/\s?&,=]*)"
+    r"(?:(?<![\w/.<-])(?:~|\.{1,2})?/|(?<![\w/])[A-Za-z]:[\\/])(?:[^\\/\s?&,=]+[\\/])*([^\\/\s?&,=]*)"
     rf"|(?<![\w/])(?:[^\\/\s?&,=:]+[\\/])+([^\\/\s?&,=]+{_SUFFIX})\b"
 )
 _ADDRESS = re.compile(r"\b[a-z][a-z0-9+]*://[^\s,&?#;)'\"]+", re.IGNORECASE)

@@ -43,7 +43,10 @@ def told(made: Made, record: RunInRecord, *, has_slices: bool, others: Sequence[
     yield from _on_ids(made, record)
     yield from _on_slices(made, has_slices=has_slices)
     if record.dropped:
-        yield f"replaced or left out, for it might be text or a place: {', '.join(record.dropped)}"
+        yield (
+            f"changed or left out, for it might be text or a place: {', '.join(record.dropped)} (of a path its last"
+            " part stays, of an address nothing, of long text its digest)"
+        )
     if others:
         yield f"note: the run has other scorings, each a record of its own: --scoring {' or '.join(others)}"
     if results.status == "incomplete":

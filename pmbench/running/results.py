@@ -134,6 +134,43 @@ class Statistics(msgspec.Struct, frozen=True):
     clusters: int = 0
 
 
+class Variation(msgspec.Struct, omit_defaults=True):
+    """Where the variation of one response's score in the primary metric comes from (docs/statistics.md).
+
+    Attributes:
+        cluster: variance between clusters, null where they are not told apart from instances.
+        instance: variance between instances (of one cluster), in the square of the metric's unit.
+        sample: variance between samples of one instance.
+        sample_share: of the sum of the parts; null where nothing varies.
+        sample_share_low, sample_share_high: ends of its interval.
+        se: standard error of the value by this split, null with one cluster.
+        se_single, se_double, se_least: the same with one sample of each, with twice as many, with any number.
+        linearised: whether a response's score is its part in a formula of sums, and not the value of it alone.
+        instances, samples, clusters: how many these numbers are from.
+        left_out: instances of the run that lack the score of a sample, and are not in them.
+        below_zero: parts whose estimate came out below 0 and stands as 0.
+        note: why there is no split; all else is then absent.
+    """
+
+    cluster: float | None = None
+    instance: float | None = None
+    sample: float | None = None
+    sample_share: float | None = None
+    sample_share_low: float | None = None
+    sample_share_high: float | None = None
+    se: float | None = None
+    se_single: float | None = None
+    se_double: float | None = None
+    se_least: float | None = None
+    linearised: bool = False
+    instances: int = 0
+    samples: int = 0
+    clusters: int = 0
+    left_out: int = 0
+    below_zero: list[str] = []
+    note: str = ""
+
+
 class Results(msgspec.Struct, kw_only=True):
     """`scores/<digest>/results.json`: what a run came to.
 
@@ -154,6 +191,7 @@ class Results(msgspec.Struct, kw_only=True):
         usage: `model` and `judges`.
         statistics: how the intervals were made.
         findings: what the task has to say of the scores beside the metrics.
+        variation: of the primary metric, where there are several samples per instance; else null.
         finished_at: ISO 8601, UTC.
     """
 
@@ -178,4 +216,5 @@ class Results(msgspec.Struct, kw_only=True):
     usage: dict[str, UsageTotal] = {}
     statistics: Statistics = Statistics()
     findings: list[str] = []
+    variation: Variation | None = None
     finished_at: str = ""

@@ -8,6 +8,7 @@ Hinkley, Bootstrap Methods and their Application, 1997, section 3.8).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Iterator, Sequence
 from typing import Protocol
 
@@ -16,6 +17,7 @@ import numpy as np
 
 from pmbench.core.metric import Metric
 from pmbench.stats.clusters import Floats, block_rows, cluster_sums, ordered_sums, require_cluster_scheme
+from pmbench.stats.limits import NO_SPREAD, natural_limits
 
 __all__ = [
     "FEW_CLUSTERS",
@@ -42,7 +44,7 @@ class Interval(msgspec.Struct, frozen=True):
     Attributes:
         value: the metric on the data themselves; NaN where it is undefined.
         low, high: bounds; NaN where there are fewer than two clusters or no resample has a value. Where every
-            cluster is at one of the metric's limits, see `at_a_limit`.
+            cluster is at one of the metric's limits, see `beside_limits`.
         clusters: how many clusters, or other units, were resampled.
         resamples: how many resamples were drawn; 0 where none are needed.
         undefined: how many of them had no value and are not in the percentiles.
@@ -114,9 +116,8 @@ def bootstrap_many(
     for (metric, table), drawn in zip(sums, values, strict=True):
         low, high, undefined = percentiles(drawn, count, level)
         value = float(metric.value(table.sum(axis=0)))
-        if low == high == value and metric.limits is not None and value in metric.limits:
-            low, high = at_a_limit(value, metric.limits, count, level)
-        found.append(Interval(value, low, high, count, resamples, undefined))
+        interval = Interval(value, low, high, count, resamples, undefined)
+        found.append(beside_limits(interval, natural_limits(metric, table), level))
     return found
 
 
@@ -176,6 +177,19 @@ def at_a_limit(
     low, high = limits
     reach = (high - low) * (1 - ((1 - level) / 2) ** (1 / clusters))
     return (low, low + reach) if value == low else (high - reach, high)
+
+
+def beside_limits(found: Interval, limits: tuple[float, float] | None, level: float) -> Interval:
+    """The interval; where it has no width at one of the limits the bounds of `at_a_limit`.
+
+    Where there is no other limit (a count that is 0 everywhere) it has none, which a note says.
+    """
+    if limits is None or found.value not in limits or not found.low == found.high == found.value:
+        return found
+    low, high, note = math.nan, math.nan, NO_SPREAD.format(value=f"{found.value:g}")
+    if math.isfinite(limits[1]):
+        (low, high), note = at_a_limit(found.value, limits, found.clusters, level), ""
+    return msgspec.structs.replace(found, low=low, high=high, note=note)
 
 
 def cluster_draws(clusters: int, resamples: int, seed: int, rows: int) -> Iterator[Floats]:

@@ -30,6 +30,9 @@ from pmbench.stats.linearised import leave_one_out
 
 Correction = Literal["CR1", "CR2"]
 
+_MOST_LOG = 600.0
+"""Of a factor: its exponential, and what it is multiplied by, are then still numbers."""
+
 
 def ratio_interval(table: Floats, correction: Correction = "CR2", level: float = 0.95) -> Interval:
     """Interval of a mean or ratio of sums.
@@ -60,8 +63,7 @@ def jackknife_error(valued: Valued, table: Floats) -> float:
     count = len(table)
     if count < 2:
         return math.nan
-    left_out = leave_one_out(valued, table)
-    return float(np.sqrt((count - 1) / count * ((left_out - left_out.mean()) ** 2).sum()))
+    return _spread(leave_one_out(valued, table))
 
 
 def jackknife_interval(
@@ -72,27 +74,56 @@ def jackknife_interval(
     Args:
         valued: the formula; table: the clusters' sums.
         level: coverage asked for.
-        limits: where the value cannot be outside them, bounds are made on the scale of the logit of how far it is
-            on the way from the one to the other, and stay inside. With few clusters this makes up for the skew of
-            values near a limit.
+        limits: as in `jackknife_bounds`.
 
     Returns:
         Bounds are NaN for fewer than two clusters, or where a value is undefined.
     """
     alpha, count = require_level(level), len(table)
     value = float(valued.value(table.sum(axis=0)))
-    se = jackknife_error(valued, table)
-    if count < 2 or math.isnan(se) or math.isnan(value):
-        return Interval(value, math.nan, math.nan, count, 0)
-    low, high = bounds(value, t_quantile(count - 1, 1 - alpha) * se, limits)
+    low = high = math.nan
+    if count > 1 and not math.isnan(value):
+        low, high = jackknife_bounds(valued, table, t_quantile(count - 1, 1 - alpha), limits)
     return Interval(value, low, high, count, 0)
 
 
+def jackknife_bounds(
+    valued: Valued, table: Floats, quantile: float, limits: tuple[float, float] | None = None
+) -> tuple[float, float]:
+    """So many jackknife errors on either side of a value over clusters' sums (C, k); NaN where one is undefined.
+
+    Args:
+        valued: the formula; table: the clusters' sums.
+        quantile: how many errors.
+        limits: where the value cannot be outside them, bounds are made on the scale of the logit of how far it is
+            on the way from the one to the other, and stay inside; where the second is infinite, on the scale of the
+            logarithm of how far it is above the first, with the jackknife error of that logarithm. With few clusters
+            this makes up for the skew of values near a limit.
+    """
+    value, se = float(valued.value(table.sum(axis=0))), jackknife_error(valued, table)
+    if math.isnan(se) or math.isnan(value):
+        return math.nan, math.nan
+    if limits is not None and math.isinf(limits[1]) and value > limits[0]:
+        above = leave_one_out(valued, table) - limits[0]
+        if (above > 0).all():
+            se = (value - limits[0]) * _spread(np.log(above))
+    return bounds(value, quantile * se, limits)
+
+
 def bounds(value: float, reach: float, limits: tuple[float, float] | None) -> tuple[float, float]:
-    """value ± reach; between limits on the logit scale, where the derivative of the logit stretches the reach."""
+    """value ± reach; between limits on the scale of the logit or logarithm, whose derivative stretches the reach."""
     if limits is None or not limits[0] < value < limits[1]:
         return value - reach, value + reach
-    wide = limits[1] - limits[0]
-    share = (value - limits[0]) / wide
+    least, wide = limits[0], limits[1] - limits[0]
+    if math.isinf(wide):
+        times = math.exp(min(reach / (value - least), _MOST_LOG))
+        return least + (value - least) / times, least + (value - least) * times
+    share = (value - least) / wide
     logit, step = math.log(share / (1 - share)), reach / wide / (share * (1 - share))
-    return limits[0] + wide * expit(logit - step), limits[0] + wide * expit(logit + step)
+    return least + wide * expit(logit - step), least + wide * expit(logit + step)
+
+
+def _spread(left_out: Floats) -> float:
+    """CR3 standard error of what has these values without each cluster."""
+    count = len(left_out)
+    return float(np.sqrt((count - 1) / count * ((left_out - left_out.mean()) ** 2).sum()))

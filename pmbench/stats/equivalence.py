@@ -145,7 +145,7 @@ def _alike(
     With C clusters all alike, q is at most 1 − p^(1/C) with confidence 1 − p (Clopper & Pearson 1934, one-sided).
     """
     _check(margin, alpha)
-    if limits is None or clusters < 2:
+    if limits is None or math.isinf(limits[1]) or clusters < 2:
         nothing = (math.nan, math.nan)
         return Equivalence(
             difference, 0.0, *nothing, margin, *nothing, False, False, clusters, note=UNLIMITED

@@ -31,7 +31,8 @@ class Friedman(msgspec.Struct, frozen=True):
         statistic, p: of Friedman's test that all systems are alike.
         mean_ranks: of each system, 1 for the best.
         pairs: of systems; pair_p: Nemenyi's p of each, adjusted over all pairs.
-        critical_difference: of mean ranks, beyond which two systems differ at level 0.05.
+        critical_difference: of mean ranks, beyond which two systems differ at the level.
+        least_p: no p of Friedman's test can be less with so many tasks and systems, all of them in one order.
         tasks: how many; note: where there are few.
     """
 
@@ -41,17 +42,19 @@ class Friedman(msgspec.Struct, frozen=True):
     pairs: list[Pair]
     pair_p: list[float]
     critical_difference: float
+    least_p: float
     tasks: int
     note: str = ""
 
 
-def friedman(values: ArrayLike, higher_is_better: bool = True) -> Friedman:
+def friedman(values: ArrayLike, higher_is_better: bool = True, alpha: float = 0.05) -> Friedman:
     """Friedman's test with Nemenyi's comparisons.
 
     Args:
         values: of each task and system, shape (N, k), two tasks and three systems at least (two systems: use the
             paired test of one task).
         higher_is_better: in all tasks; turn the sign of those in which it is not.
+        alpha: of the critical difference.
 
     Raises:
         UnusableNumbers: NaN (a system that lacks a task cannot be ranked there), or too few tasks or systems.
@@ -76,8 +79,10 @@ def friedman(values: ArrayLike, higher_is_better: bool = True) -> Friedman:
     scale = math.sqrt(systems * (systems + 1) / (6 * tasks))
     pairs = list(combinations(range(systems), 2))
     gaps = np.array([abs(means[one] - means[other]) for one, other in pairs])
-    pair_p = studentized_range.sf(gaps / scale * math.sqrt(2), systems, np.inf)
-    critical = float(studentized_range.ppf(0.95, systems, np.inf)) / math.sqrt(2) * scale
+    # Means of a few ranks have few different gaps, and each takes an integral.
+    apart, place = np.unique(np.round(gaps, 12), return_inverse=True)
+    pair_p = studentized_range.sf(apart / scale * math.sqrt(2), systems, np.inf)[place]
+    critical = float(studentized_range.ppf(1 - alpha, systems, np.inf)) / math.sqrt(2) * scale
     return Friedman(
         statistic,
         float(chdtrc(systems - 1, statistic)),
@@ -85,6 +90,7 @@ def friedman(values: ArrayLike, higher_is_better: bool = True) -> Friedman:
         pairs,
         np.clip(pair_p, 0.0, 1.0).tolist(),
         critical,
+        float(chdtrc(systems - 1, tasks * (systems - 1))),
         tasks,
         f"{tasks} tasks: the p-values are rough below {FEWEST_TASKS}" if tasks < FEWEST_TASKS else "",
     )

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+import math
+
 from pmbench.core.metric import F1, Macro, Metric, Ratio
 from pmbench.stats.clusters import Floats
+
+NO_SPREAD = "no interval, for it is {value} in every cluster, and how large it may be is not known"
+"""Note of a value at the one limit that it has."""
 
 
 def natural_limits(metric: Metric, table: Floats) -> tuple[float, float] | None:
     """Limits of a value over clusters' sums.
 
     Args:
-        metric: those that it names; an F1 lies between 0 and 1, and so does a mean of such. A ratio does where every
-            cluster's numerator lies between 0 and its denominator, as that of a share.
+        metric: what is inside both its bounds and its limits, where it names them and they have a least value. An F1
+            lies between 0 and 1, and so does a mean of such. A ratio does where every cluster's numerator lies
+            between 0 and its denominator, as that of a share.
         table: the clusters' sums of its columns, shape (C, k).
 
     Returns:
-        None where no limits are known.
+        The second is infinite where there is no greatest value (a count); None where no limits are known.
     """
-    if metric.limits is not None:
-        return metric.limits
+    named = [limits for limits in (metric.bounds, metric.limits) if limits is not None]
+    if named and math.isfinite(least := max(low for low, _ in named)):
+        return least, min(high for _, high in named)
     if isinstance(metric, F1):
         return 0.0, 1.0
     if isinstance(metric, Macro):

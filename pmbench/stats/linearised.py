@@ -63,3 +63,23 @@ def standard_error(valued: Valued, table: Floats) -> float:
 def leave_one_out(valued: Valued, table: Floats) -> Floats:
     """The value without each cluster, shape (C,)."""
     return np.asarray(valued.value(table.sum(axis=0) - table), dtype=np.float64)
+
+
+def response_values(valued: Valued, table: Floats) -> Floats:
+    """What each response says of the value: its score, where the value is a plain mean.
+
+    With S the sums over n instances, samples of one averaged, the response with columns c has the value
+    f(S) + n ∇f(S)·c − ∇f(S)·S: their mean over all responses is f(S), and their spread is that of f to first order
+    (the pseudo-values of the infinitesimal jackknife; Efron 1982, chapter 6).
+
+    Args:
+        valued: the formula.
+        table: columns, shape (n, K, k), finite, K samples of each instance.
+
+    Returns:
+        Shape (n, K); NaN where the value is undefined.
+    """
+    means = table.mean(axis=1)
+    sums = means.sum(axis=0)
+    slopes = gradients(valued, sums, step_sizes(means))
+    return np.asarray(float(valued.value(sums)) - slopes @ sums + len(table) * (table @ slopes))

@@ -1,15 +1,15 @@
-"""A mean that people would give, from a judge's scores of all instances and people's of some: PPI++.
+"""A value that people would give, from a judge's scores of all instances and people's of some: PPI++.
 
-With y people's values of n labelled rows, f the judge's, and N rows that only the judge has scored, the estimate is
-λ·mean(f over N) + mean(y − λ f over n): what the judge says, corrected by how far it is off where people have
+With y people's values of n labelled rows, f the judge's, and N rows that only the judge has scored, the estimate of a
+mean is λ·mean(f over N) + mean(y − λ f over n): what the judge says, corrected by how far it is off where people have
 looked. λ = 1 takes the judge as fully as can be, λ = 0 leaves it out; the best one is cov(y, f) / ((1 + n/N) var(f)),
 kept between 0 and 1 (power tuning of a mean: Angelopoulos, Duchi & Zrnic, PPI++, arXiv 2311.01453;
-prediction-powered inference: Angelopoulos et al., Science 382, 2023).
+prediction-powered inference: Angelopoulos et al., Science 382, 2023). Of a formula over sums the columns' means are
+corrected so, with one λ, and the formula is taken of them (`corrected_sums`).
 
-Covariances and variances are taken from sums over clusters, so that rows of one cluster count as the one thing that
-they are. The standard error is that of the leave-one-cluster-out jackknife (`cluster_robust`), which finds λ anew
-each time: with few labels the choice of λ is a good part of the uncertainty. The paper's formula, which is for many
-labels, leaves it out, and with a few dozen of them its intervals are too narrow.
+The standard error is that of the leave-one-cluster-out jackknife (`cluster_robust`), which finds λ anew each time:
+with few labels the choice of λ is a good part of the uncertainty. The paper's formula, which is for many labels,
+leaves it out, and with a few dozen of them its intervals are too narrow.
 """
 
 from __future__ import annotations
@@ -20,27 +20,46 @@ import msgspec
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pmbench.stats.checks import UnusableNumbers, finite_row, require_level
+from pmbench.core.metric import F1, Macro, Mean, Metric, Ratio
+from pmbench.stats.bootstrap import Valued
+from pmbench.stats.checks import UnusableNumbers, finite_row, finite_table, require_level
 from pmbench.stats.cluster_robust import bounds, jackknife_error
-from pmbench.stats.clusters import Floats, ordered_sums
+from pmbench.stats.clusters import Floats, cluster_sums, require_cluster_scheme
+from pmbench.stats.corrected_sums import CorrectedSums
 from pmbench.stats.dyadic import t_quantile
+from pmbench.stats.few_clusters import few_cluster_intervals
+from pmbench.stats.limits import natural_limits
 
 FEWEST_LABELLED = 2
+
+Limits = tuple[float, float] | None
 
 AGREE = (
     "the judge agrees with people on every labelled row: how often it is off elsewhere is not in the bounds"
 )
 ALIKE = "the estimate does not vary: bounds are those of the labelled rows alone"
+NO_ERROR_SEEN = (
+    "the judge agrees with people on every labelled row, so that nothing is known of how often it is off: value and"
+    " bounds are those of the labelled rows alone"
+)
+ALL_LABELLED = "people have labelled all, or all but one cluster: the value is theirs alone"
+IMPOSSIBLE = "no judge-corrected value: corrected for its errors, the judge's denominator is not above 0"
+UNSURE = "no interval of the judge-corrected value: without one of the clusters it is undefined"
+BEYOND = "corrected for the judge's errors it lay beyond what the metric can be, and was put at the limit"
+FAR_BEYOND = (
+    "no interval of the judge-corrected value: corrected for the judge's errors, all of it lay beyond what the metric"
+    " can be"
+)
 
 
 class PredictionPowered(msgspec.Struct, frozen=True):
-    """A judge-corrected mean.
+    """A judge-corrected value.
 
     Attributes:
-        value, low, high: with its interval; se: its standard error.
+        value, low, high: with its interval; NaN where there is none. se: its standard error.
         weight: λ, how far the judge is relied on, 0 to 1.
-        labelled_only: mean and interval from the labelled rows alone, as (value, low, high).
-        judge_only: the judge's mean over all rows, taken at its word.
+        labelled_only: value and interval from the labelled rows alone, as (value, low, high).
+        judge_only: the judge's value over all rows, taken at its word.
         labelled, unlabelled: rows; clusters: clusters of the labelled rows.
         note: what is special about the bounds; empty otherwise.
     """
@@ -56,6 +75,34 @@ class PredictionPowered(msgspec.Struct, frozen=True):
     unlabelled: int
     clusters: int
     note: str = ""
+
+
+class _Mean:
+    """Sum over count."""
+
+    def value(self, sums: Floats) -> Floats:
+        """Of (sum, count)."""
+        return np.asarray(sums[..., 0] / sums[..., 1])
+
+
+class _Defined:
+    """A metric, undefined where its denominator is not above 0."""
+
+    def __init__(self, metric: Metric) -> None:
+        self.metric = metric
+
+    def value(self, sums: Floats) -> Floats:
+        """NaN in place of what cannot be."""
+        bottom = denominator(self.metric, sums)
+        found = np.asarray(self.metric.value(sums))
+        return found if bottom is None else np.where(bottom > 0, found, np.nan)
+
+
+def denominator(metric: Metric, sums: Floats) -> Floats | None:
+    """What a value is divided by, for sums (..., k); None where that is not known of the metric."""
+    if isinstance(metric, F1):
+        return np.asarray(2 * sums[..., 0] + sums[..., 1] + sums[..., 2])
+    return sums[..., 1] if isinstance(metric, Ratio | Mean | Macro) else None
 
 
 def prediction_powered_mean(
@@ -79,35 +126,116 @@ def prediction_powered_mean(
             rows of both kinds.
         weight: λ; None: the best one.
         level: coverage asked for; Student's t with the smaller number of clusters of the two kinds, less one.
-
         limits: of the mean, where people's values have some: bounds are made on the logit scale and stay inside.
 
     Raises:
         UnusableNumbers: NaN in the values, lengths that differ, fewer than two clusters of either kind.
     """
-    alpha = require_level(level)
     y, f, rest = (
         finite_row("people", people),
         finite_row("judge", judge),
         finite_row("judge_unlabelled", judge_unlabelled),
     )
-    labels, other = _labels(clusters, len(y), "l"), _labels(clusters_unlabelled, len(rest), "u")
-    if len(y) != len(f) or len(labels) != len(y) or len(other) != len(rest):
-        raise UnusableNumbers(
-            f"{len(y)} values of people, {len(f)} of the judge, {len(labels)} clusters' labels"
-        )
-    counts = len(set(labels)), len(set(other))
+    labels = _labels(clusters, len(y), "l"), _labels(clusters_unlabelled, len(rest), "u")
+    _check(len(y), len(f), len(rest), labels)
+    tables = [np.stack([one, np.ones(len(one))], axis=1) for one in (y, f, rest)]
+    counts = len(set(labels[0])), len(set(labels[1]))
     if min(counts) < FEWEST_LABELLED:
         raise UnusableNumbers(
             f"{counts[0]} labelled and {counts[1]} unlabelled clusters: two of each are needed"
         )
-    table = _table(y, f, rest, [*labels, *other])
-    estimate, alone = _Estimate(weight), _Estimate(0.0)
+    return _estimated(_Mean(), tables, labels, weight, level, limits)
+
+
+def prediction_powered_metric(
+    metric: Metric,
+    people: ArrayLike,
+    judge: ArrayLike,
+    judge_unlabelled: ArrayLike,
+    clusters: Sequence[Hashable] = (),
+    clusters_unlabelled: Sequence[Hashable] = (),
+    *,
+    weight: float | None = None,
+    level: float = 0.95,
+) -> PredictionPowered:
+    """A metric that is a formula over sums, as people's scores of all rows would give it, with its interval.
+
+    Args:
+        metric: of the scheme `cluster`.
+        people: their columns of the labelled rows (`Metric.columns`), shape (n, k); the labelled rows must be a
+            random choice of all.
+        judge, judge_unlabelled: the judge's columns of the same rows and of the others, shapes (n, k) and (N, k).
+        clusters, clusters_unlabelled, weight, level: as in `prediction_powered_mean`.
+
+    Returns:
+        Where limits of the value are known, bounds are made on the logit scale, and all stays inside. Where the
+        corrected denominator is not above 0 there is no value. Where the judge was never seen to be wrong, or fewer
+        than two clusters have an unlabelled row, value and bounds are those of the labelled rows alone: of a judge
+        that is off in few rows a few labels show no error, and bounds that took it to have none would hold the truth
+        in 0.89 of datasets (`benchmarks/statistics_simulations.py`). The note says so.
+
+    Raises:
+        UnusableNumbers: NaN in the columns, shapes that differ, fewer than two labelled clusters.
+        ValueError: a metric of another scheme.
+    """
+    require_cluster_scheme(metric)
+    tables = [
+        finite_table("people", people),
+        finite_table("judge", judge),
+        finite_table("judge_unlabelled", judge_unlabelled),
+    ]
+    y, f, rest = tables
+    labels = _labels(clusters, len(y), "l"), _labels(clusters_unlabelled, len(rest), "u")
+    _check(len(y), len(f), len(rest), labels)
+    if not y.shape[1] == f.shape[1] == rest.shape[1]:
+        raise UnusableNumbers(f"{y.shape[1]}, {f.shape[1]} and {rest.shape[1]} columns")
+    if len(set(labels[0])) < FEWEST_LABELLED:
+        raise UnusableNumbers("fewer than two labelled clusters")
+    by_judge = cluster_sums(np.concatenate([f, rest]), [*labels[0], *labels[1]])
+    limits = natural_limits(metric, np.concatenate([cluster_sums(y, labels[0]), by_judge]))
+    alone = NO_ERROR_SEEN if np.array_equal(y, f) and weight is None else ""
+    if len(set(labels[1])) < FEWEST_LABELLED:
+        alone = ALL_LABELLED
+    found = _estimated(_Defined(metric), tables, labels, 0.0 if alone else weight, level, limits)
+    only = few_cluster_intervals([(metric, y)], labels[0], level)[0]
+    found = msgspec.structs.replace(found, labelled_only=(only.value, only.low, only.high))
+    if alone or found.note == ALIKE:
+        found = msgspec.structs.replace(
+            found, value=only.value, low=only.low, high=only.high, note=alone or ALIKE
+        )
+    return _within(metric, found, limits)
+
+
+def _labels(clusters: Sequence[Hashable], rows: int, kind: str) -> list[Hashable]:
+    return list(clusters) if len(clusters) else [(kind, row) for row in range(rows)]
+
+
+def _check(people: int, judge: int, rest: int, labels: tuple[list[Hashable], list[Hashable]]) -> None:
+    if people != judge or len(labels[0]) != people or len(labels[1]) != rest:
+        raise UnusableNumbers(
+            f"{people} values of people, {judge} of the judge, {len(labels[0])} clusters' labels"
+        )
+
+
+def _estimated(
+    formula: Valued,
+    tables: Sequence[Floats],
+    labels: tuple[list[Hashable], list[Hashable]],
+    weight: float | None,
+    level: float,
+    limits: Limits,
+) -> PredictionPowered:
+    """The estimate from columns of people, the judge and the judge's others."""
+    alpha = require_level(level)
+    y, f, rest = tables
+    counts = len(set(labels[0])), len(set(labels[1]))
+    estimate = CorrectedSums(formula, y, f, rest, [*labels[0], *labels[1]], weight)
+    table, alone = estimate.table, estimate.with_weight(0.0)
     total = table.sum(axis=0)
-    value, se = float(estimate.value(total)), jackknife_error(estimate, table)
-    mean, se_alone = float(y.mean()), jackknife_error(alone, table[table[:, 0] > 0])
+    mean, se_alone = float(alone.value(total)), jackknife_error(alone, table[table[:, 0] > 0])
     of_labelled = mean, *bounds(mean, t_quantile(counts[0] - 1, 1 - alpha) * se_alone, limits)
-    low, high = bounds(value, t_quantile(min(counts) - 1, 1 - alpha) * se, limits)
+    value, se = float(estimate.value(total)), jackknife_error(estimate, table)
+    low, high = bounds(value, t_quantile(max(min(counts) - 1, 1), 1 - alpha) * se, limits)
     note = AGREE if np.array_equal(y, f) else ""
     if se <= 1e-12 * max(1.0, abs(value)):  # nothing varies: what the labelled rows show is all there is
         low, high, note = of_labelled[1], of_labelled[2], note or ALIKE
@@ -118,7 +246,7 @@ def prediction_powered_mean(
         se=se,
         weight=float(estimate.weight(total)),
         labelled_only=of_labelled,
-        judge_only=float(np.concatenate([f, rest]).mean()),
+        judge_only=float(formula.value(np.concatenate([f, rest]).sum(axis=0))),
         labelled=len(y),
         unlabelled=len(rest),
         clusters=counts[0],
@@ -126,47 +254,26 @@ def prediction_powered_mean(
     )
 
 
-def _labels(clusters: Sequence[Hashable], rows: int, kind: str) -> list[Hashable]:
-    return list(clusters) if len(clusters) else [(kind, row) for row in range(rows)]
+def _within(metric: Metric, found: PredictionPowered, limits: Limits) -> PredictionPowered:
+    """The estimate without what cannot be, and within limits."""
+    if np.isnan(found.value):
+        return msgspec.structs.replace(found, low=np.nan, high=np.nan, note=IMPOSSIBLE)
+    if np.isnan(found.se):
+        return msgspec.structs.replace(found, low=np.nan, high=np.nan, note=UNSURE)
+    ends = limits or (-np.inf, np.inf)
 
+    def put(value: float) -> float:
+        return float(metric.within(min(max(value, ends[0]), ends[1])))
 
-def _table(y: Floats, f: Floats, rest: Floats, labels: Sequence[Hashable]) -> Floats:
-    """What the estimate is made of, for each cluster, shape (C, 12): all of it adds up.
-
-    With n labelled and N other rows of a cluster, Y and F its labelled sums, G the judge's others, P = F + G and
-    M = n + N: n, Y, F, N, G, then YF, nF, nY, n², for a covariance by cluster, and P², MP, M² for a variance.
-    """
-    shift = float(np.concatenate([f, rest]).mean())  # nearer to 0, squares lose fewer digits
-    rows = np.zeros((len(y) + len(rest), 5))
-    rows[: len(y), 0] = 1.0
-    rows[: len(y), 1], rows[: len(y), 2] = y, f - shift
-    rows[len(y) :, 3], rows[len(y) :, 4] = 1.0, rest - shift
-    n, y_sum, f_sum, others, g_sum = ordered_sums(rows, labels).T
-    pooled, size = f_sum + g_sum, n + others
-    products = [y_sum * f_sum, n * f_sum, n * y_sum, n**2, pooled**2, size * pooled, size**2]
-    return np.stack([n, y_sum, f_sum, others, g_sum, *products], axis=1)
-
-
-class _Estimate:
-    """The estimate from sums over clusters, with a given weight or the best one."""
-
-    def __init__(self, weight: float | None) -> None:
-        self.fixed = weight
-
-    def weight(self, sums: Floats) -> Floats:
-        """λ with the least variance, 0 to 1; with every row its own cluster it is that of the paper."""
-        n, y_sum, f_sum, others, g_sum, yf, nf, ny, nn, pp, mp, mm = np.moveaxis(sums, -1, 0)
-        if self.fixed is not None:
-            return np.full(n.shape, self.fixed)
-        y, f, pooled = y_sum / n, f_sum / n, (f_sum + g_sum) / (n + others)
-        covariance = (yf - y * nf - f * ny + y * f * nn) / n
-        variance = (pp - 2 * pooled * mp + pooled**2 * mm) / (n + others - 1)
-        scaled = (1 + n / others) * variance
-        known = scaled > 1e-12 * pp / (n + others)
-        return np.where(known, np.clip(covariance / np.where(known, scaled, 1.0), 0.0, 1.0), 0.0)
-
-    def value(self, sums: Floats) -> Floats:
-        """Mean of people's values, moved by how far the judge's of all are from those of the labelled rows."""
-        n, y_sum, f_sum, others, g_sum = np.moveaxis(sums[..., :5], -1, 0)
-        judged = g_sum / np.maximum(others, 1) - f_sum / n
-        return np.asarray(y_sum / n + self.weight(sums) * judged)
+    note = found.note or (BEYOND if put(found.value) != found.value else "")
+    if put(found.low) == put(found.high) and found.low < found.high:  # all of it lies beyond
+        found, note = msgspec.structs.replace(found, low=np.nan, high=np.nan), FAR_BEYOND
+    only = found.labelled_only
+    return msgspec.structs.replace(
+        found,
+        value=put(found.value),
+        low=put(found.low),
+        high=put(found.high),
+        labelled_only=(put(only[0]), put(only[1]), put(only[2])),
+        note=note,
+    )

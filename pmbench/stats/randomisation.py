@@ -19,6 +19,7 @@ from pmbench.stats.bootstrap import FEW_CLUSTERS, RESAMPLES, Valued, percentiles
 from pmbench.stats.checks import UnusableNumbers, finite_table
 from pmbench.stats.cluster_robust import jackknife_interval
 from pmbench.stats.clusters import Floats, block_rows, ordered_sums, require_cluster_scheme
+from pmbench.stats.limits import natural_limits
 from pmbench.stats.linearised import Difference
 
 EXACT_CLUSTERS = 14
@@ -32,6 +33,9 @@ lost to that."""
 _STREAM = 2
 
 
+SAME_EVERYWHERE = "no interval of the difference, for it is the same in every cluster"
+
+
 class PairedTest(msgspec.Struct, frozen=True):
     """A difference of two systems on the same instances.
 
@@ -42,7 +46,8 @@ class PairedTest(msgspec.Struct, frozen=True):
         permutations: patterns tried.
         clusters: how many clusters the instances form.
         low, high: percentile bootstrap interval of the difference, the systems resampled together; with fewer than
-            `FEW_CLUSTERS` clusters that of the jackknife with Student's t (`cluster_robust`).
+            `FEW_CLUSTERS` clusters that of the jackknife with Student's t (`cluster_robust`). No further than the
+            metric's limits are apart; NaN where the difference is the same in every cluster.
         undefined: patterns without a difference. They count as at least as extreme, so that they never help.
         differing: clusters in which the two systems differ; with d of them no p can be below 2 / 2^d.
         note: why there is no test, or what is special about it; empty otherwise.
@@ -58,6 +63,13 @@ class PairedTest(msgspec.Struct, frozen=True):
     undefined: int = 0
     differing: int = 0
     note: str = ""
+
+    @property
+    def least_p(self) -> float:
+        """What p can be at least, whatever the systems; 0 where it is not of patterns."""
+        if not self.permutations:
+            return 0.0
+        return min(1.0, 2.0 / 2.0**self.differing) if self.exact else 1 / (1 + self.permutations)
 
 
 def paired_test(
@@ -148,8 +160,22 @@ def paired_tests(
             low, high = joined.low, joined.high
         elif (a, b) in wanted:
             low, high, _ = percentiles(drawn[a] - drawn[b], count, level)
-        found.append(PairedTest(difference, p, exact, tried, count, low, high, undefined, differing))
+        low, high, note = _possible(metric, (sums[a], sums[b]), low, high)
+        found.append(PairedTest(difference, p, exact, tried, count, low, high, undefined, differing, note))
     return found
+
+
+def _possible(
+    metric: Metric, tables: tuple[Floats, Floats], low: float, high: float
+) -> tuple[float, float, str]:
+    """Bounds of a difference put where it can be; none, and why, where it is the same in every cluster."""
+    if high - low <= TOLERANCE * max(1.0, abs(low)):
+        return float("nan"), float("nan"), SAME_EVERYWHERE
+    ends = [natural_limits(metric, table) for table in tables]
+    if ends[0] is None or ends[1] is None:
+        return low, high, ""
+    most, least = ends[0][1] - ends[1][0], ends[0][0] - ends[1][1]
+    return max(low, least), min(high, most), ""
 
 
 def randomisation_test(

@@ -40,6 +40,15 @@ METHODS: dict[Scheme, tuple[str, str]] = {
 """By scheme, how intervals and how comparisons are made, in words."""
 
 
+def interval_method(scheme: Scheme, clusters: int) -> str:
+    """How intervals of a scheme are made where there are so many clusters, in words."""
+    if scheme != "cluster":
+        return METHODS[scheme][0]
+    return (
+        "jackknife by cluster, Student's t" if clusters < FEW_CLUSTERS else "percentile bootstrap by cluster"
+    )
+
+
 @dataclass(frozen=True)
 class Rows:
     """What one system's metric is made of, an entry for each instance.

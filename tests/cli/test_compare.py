@@ -231,6 +231,9 @@ def test_a_slice_is_set_side_by_side_and_its_labels_agree_with_keeping_to_them(
         assert alone["metrics"][0]["test"]["p"] == part["test"]["p"] <= part["p_adjusted"]
     shown = pmbench("compare", *both, "--slice", "difficulty").stdout
     assert "by difficulty" in shown and "by Holm over its labels" in shown and "instances: A " in shown
-    for asked, words in (("difficultee", "Slices: age_band, difficulty"), ("=hard", "write NAME or NAME=LABEL")):
+    for asked, words in (
+        ("difficultee", "Slices: age_band, difficulty"),
+        ("=hard", "write NAME or NAME=LABEL"),
+    ):
         wrong = pmbench("compare", *both, "--slice", asked)
         assert wrong.returncode == 2 and words in wrong.stderr and "Traceback" not in wrong.stderr

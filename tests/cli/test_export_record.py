@@ -163,7 +163,7 @@ def test_ids_of_data_that_are_not_public_come_with_a_warning(pmbench, tmp_path: 
         (("-o", "x", "--hash-ids", "--salt-file", "nowhere"), "nowhere"),
         (("-o", "full"), "is no empty folder"),
         (("-o", "file"), "is no empty folder"),
-        (("-o", "no/where"), "there is no such folder"),
+        (("-o", "file/below"), "file/below: "),
         (("-o", "x", "-f", "archehr", "--no-slices"), "this is for records only"),
         (("-o", "x", "-f", "nonsense"), "no format of pmr-synth-inbox called 'nonsense'"),
     ],

@@ -18,8 +18,9 @@ from pmbench.cli.main import run
 from pmbench.core.errors import ConfigError, StorageError
 from pmbench.core.metric import Mean, Metric
 from pmbench.core.task import Task
-from pmbench.leaderboard.several import SeveralTasks, several_tasks
+from pmbench.leaderboard.several import several_tasks
 from pmbench.leaderboard.several_pages import SEVERAL, cells, headings
+from pmbench.leaderboard.several_table import SeveralTasks
 from pmbench.leaderboard.tested import Resampling
 from pmbench.running.columns import ScoreColumns
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 import scipy.stats
@@ -9,7 +11,7 @@ import statsmodels.api as sm
 from scipy.stats import _resampling
 from stats_examples import COUNTS_F1, MEAN, f1_columns, mean_columns
 
-from pmbench.core.metric import F1, Macro, Mean, Ratio
+from pmbench.core.metric import COUNT, F1, Macro, Mean, Ratio
 from pmbench.stats.bca import bca_bounds
 from pmbench.stats.bootstrap import cluster_draws, resampled_values
 from pmbench.stats.cluster_robust import jackknife_error, jackknife_interval, ratio_interval
@@ -160,3 +162,25 @@ def test_limits_that_a_metric_or_its_sums_show() -> None:
     assert natural_limits(Ratio("a", "b"), free) is None
     assert natural_limits(Mean("words"), share) is None
     assert natural_limits(Macro(Ratio("a", "b")), share) is None
+
+
+def test_limits_of_counts_and_of_what_a_formula_puts_between_two_numbers() -> None:
+    table = np.array([[1.0, 2.0]])
+    assert natural_limits(Mean("words", bounds=COUNT), table) == COUNT
+    assert natural_limits(Mean("y", limits=(-1, 1), bounds=(0, 1)), table) == (0, 1)
+    assert natural_limits(Mean("y", limits=(-1, 5), bounds=COUNT), table) == (0, 5)
+    assert natural_limits(Mean("y", bounds=(-math.inf, 3)), table) is None
+
+
+def test_bounds_of_a_count_are_those_of_its_logarithm() -> None:
+    """The jackknife of the logarithm by hand; a mean that is 0 without one cluster has the logarithm's derivative."""
+    y = np.random.default_rng(9).exponential(size=11)
+    without = np.log([np.delete(y, row).mean() for row in range(11)])
+    se = np.sqrt(10 / 11 * ((without - without.mean()) ** 2).sum())
+    reach = scipy.stats.t.ppf(0.975, 10) * se
+    found = jackknife_interval(MEAN, mean_columns(y), limits=COUNT)
+    assert (found.low, found.high) == pytest.approx((y.mean() * np.exp(-reach), y.mean() * np.exp(reach)))
+    one = jackknife_interval(MEAN, mean_columns([0.0] * 9 + [2.0]), limits=COUNT)
+    plain = jackknife_interval(MEAN, mean_columns([0.0] * 9 + [2.0]))
+    assert one.high / 0.2 == pytest.approx(np.exp((plain.high - 0.2) / 0.2))
+    assert 0 < one.low < 0.2

@@ -9,7 +9,7 @@ import pytest
 import scipy.stats
 from stats_examples import COUNTS_F1, MEAN, Floats, f1_columns, mean_columns
 
-from pmbench.core.metric import Mean, Metric
+from pmbench.core.metric import COUNT, Mean, Metric
 from pmbench.stats.bootstrap import at_a_limit, bootstrap_interval
 from pmbench.stats.cluster_robust import jackknife_interval
 from pmbench.stats.few_clusters import FEW_CLUSTERS, few_cluster_intervals
@@ -103,3 +103,18 @@ def test_any_formula_is_left_out_cluster_by_cluster() -> None:
     table = np.stack([columns[place::10].sum(axis=0) for place in range(10)])
     direct = jackknife_interval(COUNTS_F1, table, limits=(0.0, 1.0))
     assert (found.low, found.high) == pytest.approx((direct.low, direct.high))
+
+
+@pytest.mark.parametrize("clusters", [8, FEW_CLUSTERS + 10])
+def test_a_count_that_is_0_everywhere_has_no_interval_and_a_note(clusters: int) -> None:
+    count = Mean("y", bounds=COUNT)
+    found = intervals([(count, rows(count.columns({"y": np.zeros(clusters)})))], resamples=100)[0]
+    assert found.value == 0
+    assert math.isnan(found.low)
+    assert math.isnan(found.high)
+    assert "0 in every cluster" in found.note
+
+
+def test_an_f1_of_0_in_many_clusters_is_no_proof_either() -> None:
+    found = intervals([(COUNTS_F1, rows(f1_columns([[0, 3, 2]] * 60)))], resamples=100)[0]
+    assert (found.low, found.high) == (0, pytest.approx(1 - 0.025 ** (1 / 60)))

@@ -31,6 +31,8 @@ class Share(Metric):
         **shown: as of every metric.
     """
 
+    bounds = (0.0, 1.0)
+
     def __init__(self, of: Of, tp: str, fp: str, fn: str, *, empty: float = 0.0, **shown: Any) -> None:
         super().__init__(of, **shown)
         self.tp, self.empty = tp, empty

@@ -35,6 +35,8 @@ class Percent(Metric):
         self.inner = inner
         if inner.limits is not None:
             self.limits = (100 * inner.limits[0], 100 * inner.limits[1])
+        if inner.bounds is not None and "bounds" not in shown:
+            self.bounds = (100 * inner.bounds[0], 100 * inner.bounds[1])
 
     @property
     def expressions(self) -> tuple[str, ...]:

@@ -142,6 +142,7 @@ GROUPED: tuple[Metric, ...] = (
             group=SHARES,
             higher_is_better=None,
             digits=2,
+            bounds=_LIMITS,
         )
         for theme, title in THEMES.items()
     ),

@@ -106,7 +106,14 @@ def _general(limits: Limits = (0.0, 1.0), grades: Limits | None = None) -> tuple
             optional=True,
             **_SHARE,
         ),
-        Mean("empty", "nothing_written", title="Nothing was written", higher_is_better=None, **_SHARE),
+        Mean(
+            "empty",
+            "nothing_written",
+            title="Nothing was written",
+            higher_is_better=None,
+            bounds=(0.0, 1.0),
+            **_SHARE,
+        ),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pmbench import Mean, Metric, MetricGroup
+from pmbench import COUNT, Mean, Metric, MetricGroup
 from pmbench_tasks.urgency.options import PER_HOUR, Ndcg, Orders
 from pmbench_tasks.urgency.order_metrics import (
     TNDCG,
@@ -257,10 +257,10 @@ METRICS: tuple[Metric, ...] = (
         group=NAMED,
         optional=True,
     ),
-    Mean("ties", title="Held equal", higher_is_better=None, digits=1, group=COMPARATOR),
-    Mean("missing", title="Missing", higher_is_better=False, digits=1, group=COMPARATOR),
-    Mean("calls", title="Calls per inbox", higher_is_better=False, digits=0, group=COST),
-    Mean("failed_calls", title="Failed calls", higher_is_better=False, digits=1, group=COST),
+    Mean("ties", title="Held equal", higher_is_better=None, digits=1, group=COMPARATOR, bounds=COUNT),
+    Mean("missing", title="Missing", higher_is_better=False, digits=1, group=COMPARATOR, bounds=COUNT),
+    Mean("calls", title="Calls per inbox", higher_is_better=False, digits=0, group=COST, bounds=COUNT),
+    Mean("failed_calls", title="Failed calls", higher_is_better=False, digits=1, group=COST, bounds=COUNT),
     *(
         Mean(f"{of}_{k}", title=f"{title}@{k}", higher_is_better=better, reference=reference, group=TIES)
         for k in KS

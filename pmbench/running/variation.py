@@ -1,0 +1,89 @@
+"""Where the variation of a score comes from, for a run of several samples per instance."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from pmbench.core.metric import Macro, Mean, Metric
+from pmbench.running.columns import ScoreColumns
+from pmbench.running.records import ScoreRecord
+from pmbench.running.results import Variation
+from pmbench.stats.clusters import Floats
+from pmbench.stats.linearised import response_values
+from pmbench.stats.nested_parts import nested_parts
+
+_NOT_SPLIT = {
+    "dyadic": "pairs share messages, so that they are no instances apart from each other",
+    "ranking": "an inbox is one list of many messages, which are drawn again and not the inboxes",
+}
+"""By scheme, why the variance of its metrics is not split."""
+
+
+def variation(
+    metric: Metric, records: Sequence[ScoreRecord], samples: int, instances: int
+) -> Variation | None:
+    """Split the variance of the metric into instances and samples, and clusters where there are any.
+
+    Args:
+        metric: the primary one.
+        records: scores that are there.
+        samples: responses asked for of each instance.
+        instances: of the run.
+
+    Returns:
+        None where there is one sample of each instance, or no score.
+    """
+    if samples < 2 or not records:
+        return None
+    if metric.scheme != "cluster":
+        return Variation(note=_NOT_SPLIT[metric.scheme])
+    scores = ScoreColumns(records)
+    if not scores.present(metric).any():
+        return Variation(note="no score has its statistics")
+    columns = scores.by_sample(metric, samples)
+    complete = np.array([not np.isnan(one).any() for one in columns])
+    if complete.sum() < 2:
+        return Variation(note="fewer than two instances have the scores of all of their samples")
+    values = response_scores(metric, columns[complete])
+    if not np.isfinite(values).all():
+        return Variation(note="its formula has no value or no slope on these scores")
+    clusters = [cluster for cluster, there in zip(scores.clusters, complete.tolist(), strict=True) if there]
+    found = nested_parts(values, clusters)
+    return Variation(
+        cluster=_number(found.cluster),
+        instance=found.instance,
+        sample=found.sample,
+        sample_share=_number(found.sample_share),
+        sample_share_low=_number(found.low),
+        sample_share_high=_number(found.high),
+        se=_number(found.se()),
+        se_single=_number(found.se(1)),
+        se_double=_number(found.se(2 * samples)),
+        se_least=_number(found.se(math.inf)),
+        linearised=not is_plain(metric),
+        instances=found.instances,
+        samples=samples,
+        clusters=found.clusters,
+        left_out=instances - found.instances,
+        below_zero=list(found.below_zero),
+    )
+
+
+def response_scores(metric: Metric, columns: Floats) -> Floats:
+    """What each response says of the metric, shape (n, K), from its columns (n, K, k).
+
+    Of a mean its own value; of a formula of sums its part in the value, to first order.
+    """
+    return columns[..., 0] / columns[..., 1] if is_plain(metric) else response_values(metric, columns)
+
+
+def is_plain(metric: Metric) -> bool:
+    """Whether the metric is a mean of what each response has, so that nothing is linearised."""
+    return isinstance(metric, Mean | Macro)
+
+
+def _number(value: float) -> float | None:
+    return None if math.isnan(value) else value
