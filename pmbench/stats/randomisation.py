@@ -8,6 +8,7 @@ holds its level with few clusters.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 
 import msgspec
@@ -34,6 +35,9 @@ _STREAM = 2
 
 
 SAME_EVERYWHERE = "no interval of the difference, for it is the same in every cluster"
+ALIKE = (
+    "the difference is the same in every cluster: its interval says how many others could be at the far end"
+)
 
 
 class PairedTest(msgspec.Struct, frozen=True):
@@ -47,7 +51,8 @@ class PairedTest(msgspec.Struct, frozen=True):
         clusters: how many clusters the instances form.
         low, high: percentile bootstrap interval of the difference, the systems resampled together; with fewer than
             `FEW_CLUSTERS` clusters that of the jackknife with Student's t (`cluster_robust`). No further than the
-            metric's limits are apart; NaN where the difference is the same in every cluster.
+            metric's limits are apart. Where the difference is the same in every cluster: by how many others could be
+            at the far end; NaN for a metric without limits.
         undefined: patterns without a difference. They count as at least as extreme, so that they never help.
         differing: clusters in which the two systems differ; with d of them no p can be below 2 / 2^d.
         note: why there is no test, or what is special about it; empty otherwise.
@@ -160,22 +165,37 @@ def paired_tests(
             low, high = joined.low, joined.high
         elif (a, b) in wanted:
             low, high, _ = percentiles(drawn[a] - drawn[b], count, level)
-        low, high, note = _possible(metric, (sums[a], sums[b]), low, high)
+        low, high, note = _possible(metric, (sums[a], sums[b]), difference, (low, high), level)
         found.append(PairedTest(difference, p, exact, tried, count, low, high, undefined, differing, note))
     return found
 
 
 def _possible(
-    metric: Metric, tables: tuple[Floats, Floats], low: float, high: float
+    metric: Metric,
+    tables: tuple[Floats, Floats],
+    difference: float,
+    bounds: tuple[float, float],
+    level: float,
 ) -> tuple[float, float, str]:
-    """Bounds of a difference put where it can be; none, and why, where it is the same in every cluster."""
+    """Bounds of a difference put where it can be, and what is special about them.
+
+    Where it is the same in every cluster, what others would be is told by how many of them could be at the far end:
+    a share of 1 − (α/2)^(1/C) of unseen clusters (Clopper & Pearson 1934), as in `equivalence`.
+    """
+    low, high = bounds
+    limits = natural_limits(metric, np.concatenate(tables))
+    if limits is not None and math.isinf(limits[1]):
+        limits = None
     if high - low <= TOLERANCE * max(1.0, abs(low)):
-        return float("nan"), float("nan"), SAME_EVERYWHERE
-    ends = [natural_limits(metric, table) for table in tables]
-    if ends[0] is None or ends[1] is None:
+        clusters = int(np.concatenate(tables, axis=1).any(axis=1).sum())
+        if limits is None or clusters < 2:
+            return math.nan, math.nan, SAME_EVERYWHERE
+        wide, share = limits[1] - limits[0], 1 - ((1 - level) / 2) ** (1 / clusters)
+        return difference - share * (wide + difference), difference + share * (wide - difference), ALIKE
+    if limits is None:
         return low, high, ""
-    most, least = ends[0][1] - ends[1][0], ends[0][0] - ends[1][1]
-    return max(low, least), min(high, most), ""
+    wide = limits[1] - limits[0]
+    return max(low, -wide), min(high, wide), ""
 
 
 def randomisation_test(

@@ -158,7 +158,10 @@ def test_all_scores_alike(tmp_path: Path) -> None:
     for model in "abc":
         write(tmp_path, Made(model=model, seed=1))
     [table] = leaderboard(Toy, tmp_path, statistics=FAST).tables
-    assert table.words == ["a, b and c cannot be told apart on 24 instances."]
+    assert table.words == [
+        "a, b and c cannot be told apart on 24 instances.",
+        "They have the same scores everywhere.",
+    ]
     assert any("have the same Edit-F1; their order says nothing" in note for note in table.notes)
     assert {row.against.p_text for row in table.rows[1:] if row.against} == {"1.000"}
 
@@ -168,7 +171,8 @@ def test_one_instance(tmp_path: Path) -> None:
         write(tmp_path, Made(model=model, skill=skill, instances=1, dataset=1, clusters=1))
     [table] = leaderboard(Toy, tmp_path, statistics=FAST).tables
     assert [row.measures["f1"].interval for row in table.rows] == ["", ""]
-    assert table.words == ["a and b cannot be told apart on 1 instance."]
+    assert table.words[0] == "a and b cannot be told apart on 1 instance."
+    assert "the two systems differ in 1 instance only, so that no p can be below 1" in table.words[1]
     assert any(note.startswith("Only 1 cluster") for note in table.notes)
 
 

@@ -120,8 +120,15 @@ def test_equal_systems_cannot_be_told_apart() -> None:
     columns = f1_columns(np.random.default_rng(4).integers(0, 9, size=(50, 3)))
     result = paired_test(COUNTS_F1, columns, columns, range(50), resamples=200)
     assert (result.difference, result.p) == (0, 1)
-    # Nothing is known of how differences would vary: an interval of no width would claim certainty.
-    assert np.isnan([result.low, result.high]).all() and "same in every cluster" in result.note
+    # An interval of no width would claim certainty. By hand: of 50 clusters alike a share of 1 − 0.025^(1/50) of
+    # others could be different at two-sided 95%, and then by 1 at most.
+    share = 1 - 0.025 ** (1 / 50)
+    assert (result.low, result.high) == pytest.approx(
+        (-share, share)
+    ) and "same in every cluster" in result.note
+    assert scipy.stats.binomtest(0, 50).proportion_ci(0.95).high == pytest.approx(share)
+    free = paired_test(MEAN, *[mean_columns(np.ones(50))] * 2, range(50), resamples=200)
+    assert np.isnan([free.low, free.high]).all() and "no interval" in free.note
 
 
 def test_float_ties_count_as_ties() -> None:
