@@ -7,7 +7,7 @@ strategies of the tasks are one strategy here; all others are matched by name.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -18,9 +18,11 @@ from pmbench.core.metric import Metric
 from pmbench.core.task import Task
 from pmbench.leaderboard.board import DEFAULT, worked_out
 from pmbench.leaderboard.comparing import KeptColumns, number
+from pmbench.leaderboard.open_means import Open, TaskTested, open_means
 from pmbench.leaderboard.over_tasks import over_tasks
 from pmbench.leaderboard.plain_words import LONGEST, NOBODY
-from pmbench.leaderboard.several_table import SeveralTasks, SystemOverTasks, TaskHead
+from pmbench.leaderboard.several_notes import of_the_tasks, same_twice, unshared
+from pmbench.leaderboard.several_table import Drawn, SeveralTasks, SystemOverTasks, TaskHead
 from pmbench.leaderboard.table import Leaderboard, SystemRow, Table
 from pmbench.leaderboard.tested import Resampling
 from pmbench.leaderboard.wording import counted, listed, rows_text
@@ -96,12 +98,15 @@ def several_tasks(
         )
     keys = list(dict.fromkeys(key for part in parts for key in part.rows))
     heads, columns, notes = [], [], [note for part in parts for note in part.notes]
+    tested: list[TaskTested] = []
     for part in parts:
         found, head, told = _compared(part, keys)
         heads.append(head)
         notes += told
         if found is not None:
             columns.append(found)
+            tested.append(_tested(part, keys, found))
+    bounds = open_means(tested, round(1 - statistics.level, 12))
     nothing = Standing(math.nan, math.nan, math.nan, math.nan, math.nan, math.nan, 0)
     stood = [nothing] * len(keys)
     if columns:
@@ -112,11 +117,20 @@ def several_tasks(
         range(len(keys)),
         key=lambda at: (-stood[at].tasks, -stood[at].win_rate if stood[at].tasks else 0.0, keys[at]),
     )
-    rows = [_row(place, keys[at], stood[at], parts) for place, at in enumerate(places, start=1)]
+    rows = [
+        _row(place, keys[at], stood[at], bounds.get(keys[at]), parts)
+        for place, at in enumerate(places, start=1)
+    ]
     return SeveralTasks(
         tasks=heads,
         rows=rows,
-        notes=[*notes, *_lacking(rows, heads), *_undrawn(stood)],
+        notes=[
+            *notes,
+            *_lacking(rows, heads),
+            *unshared(rows, heads),
+            *same_twice(rows, heads),
+            *of_the_tasks([(part.task, part.table) for part in parts]),
+        ],
         left_out=[left for part in parts for left in part.board.left_out],
         statistics=statistics,
         demo=any(part.table is not None and part.table.kind == "demo" for part in parts),
@@ -202,7 +216,16 @@ def _compared(part: _Part, keys: Sequence[Key]) -> tuple[TaskColumns | None, Tas
     return TaskColumns(name, metric, [rows.get(key) for key in keys], one.clusters), head, told
 
 
-def _row(place: int, key: Key, stood: Standing, parts: Sequence[_Part]) -> SystemOverTasks:
+def _tested(part: _Part, keys: Sequence[Key], found: TaskColumns) -> TaskTested:
+    """What the task's own table says of the systems that are compared."""
+    there = [key for key, columns in zip(keys, found.systems, strict=True) if columns is not None]
+    numbers: dict[Hashable, int] = {key: part.rows[key][0].number for key in there}
+    return TaskTested(numbers, part.table.pairs if part.table else [], part.metric.higher_is_better)
+
+
+def _row(
+    place: int, key: Key, stood: Standing, bounds: Open | None, parts: Sequence[_Part]
+) -> SystemOverTasks:
     there = {part.task.name: part.rows[key][0] for part in parts if key in part.rows}
     strategies = list(dict.fromkeys(row.strategy for row in there.values()))
     return SystemOverTasks(
@@ -210,11 +233,14 @@ def _row(place: int, key: Key, stood: Standing, parts: Sequence[_Part]) -> Syste
         model=key[0],
         strategy=strategies[0] if len(strategies) == 1 else f"default ({', '.join(strategies)})",
         win_rate=number(stood.win_rate),
-        win_low=number(stood.win_low),
-        win_high=number(stood.win_high),
+        win_low=min(bounds.win_low, stood.win_rate) if bounds else None,
+        win_high=max(bounds.win_high, stood.win_rate) if bounds else None,
         rank=number(stood.rank),
-        rank_low=number(stood.rank_low),
-        rank_high=number(stood.rank_high),
+        rank_low=min(bounds.rank_low, stood.rank) if bounds else None,
+        rank_high=max(bounds.rank_high, stood.rank) if bounds else None,
+        drawn=Drawn(
+            number(stood.win_low), number(stood.win_high), number(stood.rank_low), number(stood.rank_high)
+        ),
         tasks=stood.tasks,
         measures={
             part.task.name: there[part.task.name].measures[part.metric.name]
@@ -249,8 +275,3 @@ def _lacking(rows: Sequence[SystemOverTasks], heads: Sequence[TaskHead]) -> Iter
         told = [*names[:MOST_NAMED], *([counted(more, "other system")] if more > 0 else [])]
         have, their = ("has", "its means are") if len(names) == 1 else ("have", "their means are")
         yield f"{listed(told)} {have} no run of {listed(gone)}: {their} over the other tasks alone."
-
-
-def _undrawn(stood: Sequence[Standing]) -> Iterator[str]:
-    if any(one.tasks and math.isnan(one.win_low) for one in stood):
-        yield "Systems without an interval: a task's data do not allow to draw them again."

@@ -58,7 +58,6 @@ def cells(found: SeveralTasks, one: SystemOverTasks) -> list[tuple[str, str]]:
 def reading(found: SeveralTasks) -> Iterator[str]:
     """How to read the table, a sentence or two each."""
     level = f"{100 * found.statistics.level:g}%"
-    drawn = f"{found.statistics.resamples:,} resamples, seed {found.statistics.seed}"
     yield (
         "The win rate of a system in a task is the share of the other systems there that have a lesser value, an"
         " equal one counting half; the rank is its place, equal systems sharing the mean of theirs. Means are over"
@@ -67,8 +66,9 @@ def reading(found: SeveralTasks) -> Iterator[str]:
     )
     yield "Values of the tasks are never averaged: their units differ. Each task's own leaderboard has the tests."
     yield (
-        f"Brackets hold {level} intervals from {drawn}, of the instances inside each task: they are about other"
-        " instances of these tasks, not about other tasks."
+        "Brackets of win rates and ranks are what the tests of the tasks leave open: a system stands behind those"
+        " that a task's tests find better and before those that they find worse, adjusted for all pairs and all tasks"
+        f" ({level}, all brackets together). They are about other instances of these tasks, not about other tasks."
     )
     yield (
         "A system is a model by a strategy; the default strategies of the tasks are one strategy here, whatever they"

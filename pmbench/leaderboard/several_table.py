@@ -33,14 +33,28 @@ class TaskHead(msgspec.Struct, frozen=True):
     counted: bool
 
 
+class Drawn(msgspec.Struct, frozen=True):
+    """Percentiles of mean win rate and mean rank over instances drawn again inside each task; None: not drawn.
+
+    They hold less often than they say where systems are nearly equal or clusters few, and stand in no table.
+    """
+
+    win_low: float | None
+    win_high: float | None
+    rank_low: float | None
+    rank_high: float | None
+
+
 class SystemOverTasks(msgspec.Struct, frozen=True):
     """A system over several tasks.
 
     Attributes:
         number: of the row, from 1.
         model, strategy: its name; several strategies where the defaults of the tasks are called otherwise.
-        win_rate, win_low, win_high: mean win rate with its interval; None where undefined.
-        rank, rank_low, rank_high: mean rank.
+        win_rate, win_low, win_high: mean win rate, and between which the tests of the tasks leave it (`open_means`);
+            None where undefined.
+        rank, rank_low, rank_high: mean rank in the same way.
+        drawn: percentiles of both over instances drawn again.
         tasks: in how many tasks it is compared with another system.
         measures: by task, its primary metric as in the task's own leaderboard; runs: digest of the run.
     """
@@ -54,6 +68,7 @@ class SystemOverTasks(msgspec.Struct, frozen=True):
     rank: float | None
     rank_low: float | None
     rank_high: float | None
+    drawn: Drawn
     tasks: int
     measures: dict[str, Measure]
     runs: dict[str, str]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from pmbench.leaderboard.table import Table
-from pmbench.leaderboard.tested import Correction, PairTested
+from pmbench.leaderboard.tested import Comparison, Correction, PairTested
 from pmbench.leaderboard.wording import counted, p_value
 from pmbench.stats.corrections import benjamini_hochberg, holm
 from pmbench.stats.randomisation import PairedTest
@@ -54,7 +54,12 @@ def why_not(
     tested = [pair for pair in table.pairs if pair.p_adjusted is not None]
     if all_out_of_reach(table, alpha):
         yield _nothing_possible(table, tested, alpha)
-    apart = [row.number for row in table.rows if _excludes_0(table, row.number, alpha)]
+    with_first = {pair.second: pair for pair in tested if pair.first == 1}
+    apart = [
+        row.number
+        for row in table.rows
+        if _excludes_0(row.against) and row.number in with_first and not with_first[row.number].differs(alpha)
+    ]
     if apart:
         best = names[table.rows[0].number]
         text = f"The interval of the difference from {best} excludes 0 for {listed(apart)}, and yet"
@@ -111,13 +116,9 @@ def _nothing_possible(table: Table, tested: Sequence[PairTested], alpha: float) 
     return f"This table cannot show a difference, whatever the systems: {because}; {remedy}."
 
 
-def _excludes_0(table: Table, number: int, alpha: float) -> bool:
-    """Whether a row's interval against the first excludes 0 although the test does not tell them apart."""
-    against = table.rows[number - 1].against
-    pair = next((one for one in table.pairs if (one.first, one.second) == (1, number)), None)
-    if against is None or against.low is None or against.high is None or pair is None:
-        return False
-    if pair.p_adjusted is None or pair.differs(alpha):
+def _excludes_0(against: Comparison | None) -> bool:
+    """Whether the interval of the difference from the first excludes 0."""
+    if against is None or against.low is None or against.high is None:
         return False
     return against.low > 0 or against.high < 0
 

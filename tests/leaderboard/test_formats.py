@@ -79,8 +79,8 @@ def test_a_column_that_is_none_lists_those_that_there_are() -> None:
     with pytest.raises(ConfigError) as caught:
         parse("f1,nonsense", ["f1", "words"])
     assert str(caught.value) == (
-        "--columns: there is no column called 'nonsense'. There are: f1, words, corrected, difference, p, letters, rank,"
-        " best, scored, lost, judges, cost, judges-cost, seconds, seconds-p95, run"
+        "--columns: there is no column called 'nonsense'. There are: f1, words, corrected, difference, p, letters,"
+        " rank, best, scored, lost, judges, cost, judges-cost, seconds, seconds-p95, run"
     )
     with pytest.raises(ConfigError, match="no column is named"):
         parse(" , ", ["f1"])

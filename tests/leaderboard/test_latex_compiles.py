@@ -11,7 +11,7 @@ import pytest
 from made_runs import Made, Toy, write
 
 from pmbench.leaderboard.board import leaderboard
-from pmbench.leaderboard.latex import render_latex
+from pmbench.leaderboard.latex import _SET, MACROS, render_latex, tex
 from pmbench.leaderboard.reported import Reported, ReportedRow
 from pmbench.leaderboard.several import several_tasks
 from pmbench.leaderboard.several_pages import SEVERAL
@@ -45,9 +45,9 @@ class Second(Toy):
     title = "Second 100% & more"
 
 
-def compiled(folder: Path, tex: str, packages: str = "booktabs,graphicx") -> str:
+def compiled(folder: Path, text: str, packages: str = "booktabs,graphicx") -> str:
     """What pdfLaTeX says of a paper that has this file; fails where it stops."""
-    (folder / "table.tex").write_text(tex, encoding="utf-8")
+    (folder / "table.tex").write_text(text, encoding="utf-8")
     (folder / "paper.tex").write_text(
         f"\\documentclass{{article}}\n\\usepackage{{{packages}}}\n\\usepackage[T1]{{fontenc}}\n"
         "\\begin{document}\n\\listoftables\n\\input{table.tex}\n\\input{table.tex}\n\\end{document}\n"
@@ -69,11 +69,11 @@ def too_wide(log: str) -> float:
 def test_hostile_names_compile_and_stay_on_the_page(tmp_path: Path) -> None:
     for number, name in enumerate(NAMES):
         write(tmp_path / "runs", Made(model=name, skill=0.3 + 0.06 * number, seed=number))
-    tex = render_latex(leaderboard(Toy, tmp_path / "runs", statistics=FAST), PAPER)
-    log = compiled(tmp_path, tex)
+    text = render_latex(leaderboard(Toy, tmp_path / "runs", statistics=FAST), PAPER)
+    log = compiled(tmp_path, text)
     assert too_wide(log) < 10
     assert "Float too large" not in log
-    compiled(tmp_path, tex, "booktabs")
+    compiled(tmp_path, text, "booktabs")
 
 
 def test_several_tasks_compile(tmp_path: Path) -> None:
@@ -94,3 +94,7 @@ def test_published_tables_compile(tmp_path: Path, task: str) -> None:
     assert board.tables
     log = compiled(tmp_path, render_latex(board, reported(load_task(task))))
     assert too_wide(log) < 10
+
+
+def test_every_character_that_is_left_as_it_is_can_be_set(tmp_path: Path) -> None:
+    compiled(tmp_path, "\n".join([*MACROS, *(f"{tex(one)}\n" for one in sorted(_SET))]), "booktabs")
