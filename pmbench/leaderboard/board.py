@@ -24,6 +24,7 @@ from pmbench.leaderboard.table import Leaderboard, Measure, SliceMeasure, System
 from pmbench.leaderboard.tested import Comparison, Resampling
 from pmbench.leaderboard.took import took
 from pmbench.leaderboard.wording import failures, interval, shown
+from pmbench.running.agreement import of_values
 from pmbench.running.columns import ScoreColumns
 from pmbench.running.labels import Labels
 from pmbench.running.results import MetricResult, Results
@@ -192,22 +193,10 @@ def _whole(entry: Entry, max_missing: float, left: list[LeftOut]) -> bool:
 
 def _agrees(metrics: Sequence[Metric], entry: Entry, columns: ScoreColumns, left: list[LeftOut]) -> bool:
     """Whether the scores come to what `results.json` says; if not, the run is left out, not believed."""
-    for place, metric in enumerate(metrics):
-        if place and metric.name not in entry.results.metrics:
-            continue  # The task has come to have it since.
-        said = entry.results.metrics.get(metric.name, MetricResult(None)).value
-        found = number(columns.value(metric))
-        if said is None and found is None:
-            continue
-        if said is None or found is None or not math.isclose(said, found, rel_tol=1e-6, abs_tol=1e-9):
-            reason = (
-                f"its scores come to another {metric.name} than results.json says: the scores, the results or the"
-                " task's formula were changed after they were written; the run's command given again takes the"
-                " scores as they are now"
-            )
-            left.append(LeftOut(entry.where, reason, damaged=True))
-            return False
-    return True
+    apart = of_values(metrics, entry.results, columns)
+    if apart is not None:
+        left.append(LeftOut(entry.where, str(apart), damaged=apart.damaged))
+    return apart is None
 
 
 def _table(

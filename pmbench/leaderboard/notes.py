@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from pmbench.core.metric import Metric
+from pmbench.leaderboard.no_interval import reasons
 from pmbench.leaderboard.table import SystemRow, Table
 from pmbench.leaderboard.why_not import all_out_of_reach, out_of_reach
 from pmbench.leaderboard.wording import bare, counted, listed, rows_text
@@ -12,8 +13,6 @@ from pmbench.stats.bootstrap import FEW_CLUSTERS
 
 FEW_MESSAGES = 30
 """Of pairs or inboxes: the size of the inboxes that the methods were simulated for."""
-
-_SHOWN = 3
 
 
 def notes(table: Table, metrics: Sequence[Metric], *, alpha: float = 0.05) -> list[str]:
@@ -39,9 +38,20 @@ def _on_clusters(table: Table, metrics: Sequence[Metric]) -> Iterator[str]:
     by_cluster = [metric.title for metric in metrics if metric.scheme == "cluster" and metric.group is None]
     if table.clusters < FEW_CLUSTERS and by_cluster:
         of = "" if metrics[0].scheme == "cluster" else f" of {listed(by_cluster)}"
-        yield f"Only {counted(table.clusters, 'cluster')}: small differences{of} cannot be shown."
+        yield f"Only {counted(table.clusters, 'cluster')}: small differences{of} cannot be shown{_size(table, metrics[0])}."
     if metrics[0].scheme != "cluster" and table.units < FEW_MESSAGES:
         yield f"Only {counted(table.units, 'message')}: little can be concluded from so few."
+
+
+def _size(table: Table, primary: Metric) -> str:
+    """How large a difference of the first two systems has to be, where that is known."""
+    if table.detectable is None:
+        return ""
+    alone = ", tested alone," if len(table.pairs) > 1 else ""
+    return (
+        f"; of rows 1 and 2{alone} a difference of {bare(primary, table.detectable)} in {primary.title} would be found"
+        " in 8 of 10 such data sets, a smaller one more rarely"
+    )
 
 
 def _on_reach(table: Table, alpha: float) -> Iterator[str]:
@@ -53,6 +63,10 @@ def _on_reach(table: Table, alpha: float) -> Iterator[str]:
         if pair.first == 1 and pair.exact:
             alike.setdefault((pair.differing, pair.least), []).append(pair.second)
     for (differing, least), numbers in alike.items():
+        if not differing:
+            verb = "has" if len(numbers) == 1 else "have"
+            yield f"{rows_text(numbers)} {verb} the same scores as row 1 in every cluster: there is nothing to test."
+            continue
         verb = "differs" if len(numbers) == 1 else "differ"
         yield (
             f"{rows_text(numbers)} {verb} from row 1 in {counted(differing, 'cluster')} only: before adjustment no p"
@@ -123,18 +137,8 @@ def _extremes(row: SystemRow, primary: Metric) -> str:
 
 def _on_methods(table: Table, metrics: Sequence[Metric]) -> Iterator[str]:
     """What is special about an interval or a test, once for all rows of which it is true."""
-    alike: dict[tuple[str, str], list[int]] = {}
-    for row in table.rows:
-        for metric in metrics:
-            if row.measures[metric.name].note:
-                alike.setdefault((metric.title, row.measures[metric.name].note), []).append(row.number)
-    titles: dict[tuple[str, tuple[int, ...]], list[str]] = {}
-    for (title, note), numbers in alike.items():
-        titles.setdefault((note, tuple(numbers)), []).append(title)
-    for (note, rows), named in titles.items():
-        more = len(named) - _SHOWN
-        of = listed(named) if more < 2 else f"{', '.join(named[:_SHOWN])} and {more} other metrics"
-        yield f"{rows_text(rows)}, {of}: {note}."
+    # Those of groups have their lines under the group's own table.
+    yield from reasons({one.name: one.title for one in metrics if one.group is None}, table.rows)
     compared: dict[str, list[int]] = {}
     for row in table.rows:
         if row.against is not None and row.against.note:

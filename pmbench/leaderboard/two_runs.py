@@ -17,6 +17,7 @@ from pmbench.leaderboard.at_margin import against_margin
 from pmbench.leaderboard.comparable import distinguishing
 from pmbench.leaderboard.tested import Resampling
 from pmbench.leaderboard.who_wins import MOST_LABELS, Apart, Discordant, Effect, Overlap, Part, Wins
+from pmbench.running.agreement import check_scores
 from pmbench.running.columns import ScoreColumns
 from pmbench.running.folder import read_lines
 from pmbench.running.judging import SCORES
@@ -185,33 +186,8 @@ def scored_run(runs: Path, name: str) -> tuple[StoredRun, list[ScoreRecord]]:
     lines = read_lines(run.scores / SCORES, ScoreRecord)
     latest = {(line.id, line.sample): line for line in lines if line.round == run.record.round}
     scores = [line for line in latest.values() if line.status == "ok"]
-    _check_scores(run, scores)
+    check_scores(run, scores)
     return run, scores
-
-
-def _check_scores(run: StoredRun, scores: Sequence[ScoreRecord]) -> None:
-    """Raises StorageError where the scores are not those that results.json is of."""
-    results, columns = run.results, ScoreColumns(scores)
-    assert results is not None
-    if len(scores) != results.counts.scored:
-        raise StorageError(
-            f"results.json is of {results.counts.scored} scores and {SCORES} holds {len(scores)}",
-            where=str(run.folder.path),
-            remedy="Give the run's command again",
-        )
-    for metric in run.task().metrics:
-        said = results.metrics.get(metric.name)
-        found = columns.value(metric) if said is not None and said.value is not None else math.nan
-        if (
-            said is not None
-            and said.value is not None
-            and not math.isclose(said.value, found, rel_tol=1e-6, abs_tol=1e-9)
-        ):
-            raise StorageError(
-                f"its scores come to another {metric.name} than results.json says: one of the two was changed",
-                where=str(run.folder.path),
-                remedy="Give the run's command again: it takes the scores as they are now",
-            )
 
 
 def check_alike(first: StoredRun, second: StoredRun) -> None:

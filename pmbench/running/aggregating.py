@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from pmbench.core.blank import says_nothing
 from pmbench.core.instance import Instance, Score
 from pmbench.core.metric import Metric
@@ -15,16 +17,19 @@ from pmbench.core.model import Usage
 from pmbench.core.task import Task
 from pmbench.running.columns import ScoreColumns
 from pmbench.running.faults import fault
+from pmbench.running.finite import beyond_limits, greatest, unusable_ids
 from pmbench.running.plan import Plan
 from pmbench.running.records import ResponseRecord, ScoreRecord
 from pmbench.running.responding import Key, response_digest
 from pmbench.running.results import Counts, MetricResult, Results, SliceResult, Statistics, Status, UsageTotal
 from pmbench.running.variation import variation
-from pmbench.stats.schemes import gaps, interval_method, intervals
+from pmbench.stats.schemes import Rows, gaps, interval_method, intervals
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
+
+INFINITE = "no value, for its sum is no finite number"
+"""Said of a metric in place of its value."""
 
 
 def aggregate(
@@ -71,7 +76,8 @@ def aggregate(
         slices=_slices(plan, good, done),
         usage={"model": usage_of(answered), "judges": usage_of(scored)},
         statistics=Statistics(method=_methods(plan.task.metrics, clusters), clusters=clusters),
-        findings=_findings(plan.task, good),
+        findings=[*_doubts(plan.task.metrics, metrics, good), *_findings(plan.task, good)],
+        unusable=unusable_ids(scored),
         variation=variation(plan.task.metrics[0], good, plan.request.samples, len(plan.chosen)),
         finished_at=datetime.now(UTC).isoformat(timespec="seconds"),
     )
@@ -94,12 +100,39 @@ def measure(
     if not records:
         return results, 0
     scores = ScoreColumns(records)
-    parts = [(metric, rows) for metric in metrics if (rows := scores.rows(metric)) is not None]
+    parts = []
+    for metric in metrics:
+        rows = scores.rows(metric)
+        if rows is None:
+            continue
+        if _is_infinite(metric, rows):
+            results[metric.name] = MetricResult(None, note=INFINITE)
+        else:
+            parts.append((metric, rows))
     for (metric, rows), interval in zip(parts, intervals(parts), strict=True):
         worst, best = _bounds(metric, scores, rows.columns, done or {})
         low, high = (_number(metric.within(end)) for end in (interval.low, interval.high))
         results[metric.name] = MetricResult(_number(interval.value), low, high, worst, best, interval.note)
     return results, len(set(scores.clusters))
+
+
+def _is_infinite(metric: Metric, rows: Rows) -> bool:
+    """Whether the metric or the sums that it is made of are no finite numbers; a metric that is undefined is."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        sums = rows.columns.sum(axis=0)
+        return not np.isfinite(sums).all() or math.isinf(float(metric.value(sums)))
+
+
+def _doubts(
+    metrics: Sequence[Metric], found: Mapping[str, MetricResult], records: Sequence[ScoreRecord]
+) -> list[str]:
+    """Where the numbers of a task's scores are not what its metrics take them to be."""
+    lines = [
+        f"{metric.name}: {INFINITE}; the greatest of its numbers is in {greatest(records, metric)}"
+        for metric in metrics
+        if found[metric.name].note == INFINITE
+    ]
+    return lines + (beyond_limits(metrics, ScoreColumns(records)) if records else [])
 
 
 def _findings(task: Task, records: Sequence[ScoreRecord]) -> list[str]:
@@ -167,7 +200,7 @@ def _add_gaps(
     primary = plan.task.metrics[0]
     rows = ScoreColumns(records).rows(primary) if records else None
     wanted = [(name, label) for name, labels in found.items() if len(labels) > 1 for label in labels]
-    if rows is None or not wanted:
+    if rows is None or not wanted or _is_infinite(primary, rows):
         return
     labelled = {instance.id: instance.slices for instance in plan.chosen}
     own = [labelled[name] for name in rows.ids]

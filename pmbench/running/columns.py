@@ -62,6 +62,19 @@ class ScoreColumns:
         found[self._row[there], number[there]] = columns[there]
         return found
 
+    def each(self, metric: Metric) -> list[tuple[str, float]] | None:
+        """For each score that has the metric's statistics its id and the first of its columns; None where none has.
+
+        Of a mean over instances that column is the value of the score alone.
+        """
+        if not self.present(metric).any():
+            return None
+        column = metric.columns(self._stats)[:, 0].tolist()
+        there = metric.present(self._stats).tolist()
+        return [
+            (score.id, value) for score, value, has in zip(self._scores, column, there, strict=True) if has
+        ]
+
     @property
     def units(self) -> set[str]:
         """What the instances are made of, all together; of lists each unit under the name of its list."""
@@ -105,9 +118,11 @@ class ScoreColumns:
         return np.bincount(self._row, weights=there, minlength=len(self.ids)).astype(float)
 
     def value(self, metric: Metric) -> float:
-        """The metric over all instances; NaN where it is undefined."""
-        columns = self.of(metric)
-        return math.nan if columns is None else float(metric.value(columns.sum(axis=0)))
+        """The metric over all instances; NaN where it is undefined, or no finite number."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            columns = self.of(metric)
+            found = math.nan if columns is None else float(metric.value(columns.sum(axis=0)))
+        return found if math.isfinite(found) else math.nan
 
     def places(self, wanted: Sequence[str]) -> NDArray[np.intp]:
         """The row of each wanted id."""

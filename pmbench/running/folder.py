@@ -18,12 +18,19 @@ import msgspec
 
 from pmbench.core.digest import SHORT
 from pmbench.core.errors import RunLocked, StorageError
+from pmbench.running.places import Unread, content, inside, reading, storing, there, why_unread
 from pmbench.running.records import FORMAT, RunRecord, Scoring
 from pmbench.running.results import Results
 
 Line = TypeVar("Line", bound=msgspec.Struct)
 
 RUN = "run.json"
+
+RUN_NAME = re.compile(rf".+-[0-9a-f]{{{SHORT}}}")
+"""What a run's folder is called."""
+
+SCORING_NAME = re.compile(rf"[0-9a-f]{{{SHORT}}}")
+"""What a scoring's folder is called."""
 
 UNREADABLE = (msgspec.MsgspecError, ValueError, OverflowError, RecursionError, MemoryError)
 """All that decoding raises: no JSON, another shape, no UTF-8, a number too large, nested too deeply."""
@@ -36,12 +43,6 @@ _REMEDIES = {
 
 _LONGEST = 80
 """Characters of a name that are shown where it means nothing."""
-
-_FULL = {
-    errno.ENOSPC: "the disk is full",
-    errno.EDQUOT: "the disk quota is used up",
-    errno.EFBIG: "a file is too large",
-}
 
 
 class RunFolder:
@@ -57,13 +58,33 @@ class RunFolder:
         return self.path / "scores" / scoring_digest[:SHORT]
 
     def scorings(self) -> list[Path]:
-        """The folders of all scorings that have results, oldest first."""
-        found = list(self.path.glob("scores/*/results.json"))
-        return [file.parent for file in sorted(found, key=lambda file: file.stat().st_mtime)]
+        """The folders of all scorings that have results, oldest first; those whose results cannot be read too.
+
+        Raises:
+            StorageError: the folder of the scorings cannot be looked into.
+        """
+        unread: list[Unread] = []
+        at = self.path / "scores"
+        found = inside(at, unread)
+        if any(one.path == at for one in unread):
+            raise StorageError(unread[0].why, where=str(at), remedy="Give yourself the right to read it")
+        times = {one.path: 0.0 for one in unread}
+        for path, is_folder in found:
+            if not is_folder and not SCORING_NAME.fullmatch(path.name):
+                continue
+            try:
+                times[path] = (path / "results.json").lstat().st_mtime
+            except FileNotFoundError:
+                continue
+            except OSError:
+                times[path] = 0.0
+        return sorted(times, key=lambda path: (times[path], path))
 
     def record(self) -> RunRecord | None:
         """`run.json`, or None where the folder is new."""
-        return read_json(self.run_json, RunRecord) if self.run_json.exists() else None
+        with reading(self.run_json):
+            found = there(self.run_json)
+        return read_json(self.run_json, RunRecord) if found else None
 
     def write_record(self, record: RunRecord) -> None:
         """Replace `run.json` in one step."""
@@ -188,8 +209,8 @@ def read_lines(path: Path, kind: type[Line]) -> list[Line]:
     Raises:
         StorageError: a line in the middle is broken.
     """
-    with storing(path):
-        if not path.exists():
+    with reading(path):
+        if not there(path):
             return []
     decoder = msgspec.json.Decoder(kind)
     lines = _content(path).split(b"\n")
@@ -212,16 +233,16 @@ def read_json(path: Path, kind: type[Line]) -> Line:
     Raises:
         StorageError: it is broken, or of a newer format.
     """
-    content = _content(path)
+    found = _content(path)
     try:
-        version = msgspec.json.decode(content, type=dict[str, Any]).get("format", FORMAT)
+        version = msgspec.json.decode(found, type=dict[str, Any]).get("format", FORMAT)
         if isinstance(version, int) and version > FORMAT:
             raise StorageError(
                 f"the file has format {version}; this pmbench reads up to {FORMAT}",
                 where=str(path),
                 remedy="Update pmbench",
             )
-        return msgspec.json.decode(content, type=kind)
+        return msgspec.json.decode(found, type=kind)
     except UNREADABLE:
         raise StorageError(
             "the file cannot be read as a record of a run",
@@ -231,11 +252,8 @@ def read_json(path: Path, kind: type[Line]) -> Line:
 
 
 def _content(path: Path) -> bytes:
-    with storing(path):
-        try:
-            return path.read_bytes()
-        except MemoryError:
-            raise StorageError("the file is too large to be read", where=str(path)) from None
+    with reading(path, _REMEDIES.get(path.name, "Move it away and give the run's command again")):
+        return content(path)
 
 
 def write_json(path: Path, value: msgspec.Struct) -> None:
@@ -287,23 +305,6 @@ def make_folder(path: Path) -> None:
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
 
-@contextmanager
-def storing(path: Path) -> Iterator[None]:
-    """Turn what the file system refuses into one line with the place and the remedy."""
-    try:
-        yield
-    except OSError as error:
-        what = _FULL.get(
-            error.errno or 0, f"cannot be written or read ({error.strerror or type(error).__name__})"
-        )
-        remedy = (
-            "Free some space and give the same command again: everything answered so far is kept"
-            if error.errno in _FULL
-            else "Name a folder that you can write to with --runs DIR or PMBENCH_RUNS"
-        )
-        raise StorageError(what, where=str(path), remedy=remedy) from None
-
-
 def slug(name: str) -> str:
     """A folder's name for a model or strategy: letters, digits, `.`, `_`, `-`; at most 80 characters."""
     return (re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.") or "model")[:80]
@@ -314,11 +315,28 @@ def folder_for(runs: Path, task: str, model: str, strategy: str, digest: str) ->
     return RunFolder(runs / task / slug(model) / f"{slug(strategy)}-{digest[:SHORT]}")
 
 
-def all_runs(runs: Path, task: str | None = None) -> list[RunFolder]:
-    """Every run folder below a runs folder, or those of the task of this very name, sorted by path."""
-    with storing(runs):
-        found = sorted(runs.glob(f"*/*/*/{RUN}"))
-    return [RunFolder(file.parent) for file in found if task is None or file.parents[2].name == task]
+def all_runs(runs: Path, task: str | None = None, unread: list[Unread] | None = None) -> list[RunFolder]:
+    """Every run folder below a runs folder, or those of the task of this very name, sorted by path.
+
+    Args:
+        runs: the runs folder; task: name of a task; None: all.
+        unread: takes what cannot be looked into, and files where folders of runs should be.
+    """
+    missed: list[Unread] = [] if unread is None else unread
+    found = []
+    for of_task, is_folder in inside(runs, missed):
+        if not is_folder or (task is not None and of_task.name != task):
+            continue
+        models = [path for path, is_folder in inside(of_task, missed) if is_folder]
+        for path, is_folder in (one for model in models for one in inside(model, missed)):
+            try:
+                if is_folder and there(path / RUN):
+                    found.append(RunFolder(path))
+            except OSError as error:
+                missed.append(Unread(path, why_unread(error)))
+            if not is_folder and RUN_NAME.fullmatch(path.name):
+                missed.append(Unread(path, "is no folder, and a run's folder should be here"))
+    return found
 
 
 def find_run(runs: Path, name: str) -> RunFolder:
@@ -330,7 +348,12 @@ def find_run(runs: Path, name: str) -> RunFolder:
     if _is_run(Path(name)):
         return RunFolder(Path(name))
     shown = repr(name if len(name) <= _LONGEST else f"{name[:_LONGEST]}…")
-    found = [run for run in all_runs(runs) if run.path.name.rpartition("-")[2].startswith(name.lower())]
+    unread: list[Unread] = []
+    found = [
+        run
+        for run in all_runs(runs, unread=unread)
+        if run.path.name.rpartition("-")[2].startswith(name.lower())
+    ]
     if len(found) == 1:
         return found[0]
     if found and len({run.path.name.rpartition("-")[2] for run in found}) == 1:
@@ -343,13 +366,14 @@ def find_run(runs: Path, name: str) -> RunFolder:
         raise StorageError(
             f"{shown} is the beginning of {len(found)} runs: {names}", remedy="Give more of the digest"
         )
-    raise StorageError(f"no run {shown} in {runs}", remedy="See: pmbench runs")
+    hidden = f" that can be read; {unread[0].path} {unread[0].why}" if unread else ""
+    raise StorageError(f"no run {shown} in {runs}{hidden}", remedy="See: pmbench runs")
 
 
 def _is_run(path: Path) -> bool:
-    with storing(path):
+    with reading(path):
         try:
-            return (path / RUN).is_file()
+            return there(path / RUN)
         except OSError as error:
             if error.errno == errno.ENAMETOOLONG:
                 return False
@@ -368,5 +392,6 @@ __all__ = [
     "read_json",
     "read_lines",
     "slug",
+    "storing",
     "write_json",
 ]

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import math
-
 import msgspec
 
-from pmbench.core.errors import Unscored
-from pmbench.core.instance import Instance, Response, Score
-from pmbench.core.metric import Metric
+from pmbench.core.instance import Instance, Response
 from pmbench.models.facade import tracking
 from pmbench.running.faults import check_writable, is_ours, kind_of, leading
+from pmbench.running.finite import UnusableScore, evidence_of, out_of_range, usable
 from pmbench.running.folder import Appender, read_lines
 from pmbench.running.plan import Plan
 from pmbench.running.progress import Progress
@@ -73,6 +70,8 @@ def _open(response: ResponseRecord, have: dict[Key, ScoreRecord], retry_failed: 
     record = have.get((response.id, response.sample))
     if record is None or record.response != response_digest(response):
         return True
+    if record.status == "ok" and out_of_range(record.stats):  # Kept by a version that took any number.
+        return True
     return retry_failed and (record.status == "missing" or record.failed_requests > 0)
 
 
@@ -90,7 +89,7 @@ async def _score_one(plan: Plan, instance: Instance, response: ResponseRecord) -
             found = await plan.task.score(instance, Response(response.text, response.data), plan.judges)
             record = msgspec.structs.replace(
                 base,
-                stats=_finite(found, plan.task.metrics[0]),
+                stats=usable(found.stats, plan.task.metrics),
                 units=list(found.units),
                 arrays=dict(found.arrays),
                 evidence=found.evidence,
@@ -101,21 +100,8 @@ async def _score_one(plan: Plan, instance: Instance, response: ResponseRecord) -
             if is_ours(error):
                 raise error from None
             kind = kind_of(error, "scoring-error")
-            record = msgspec.structs.replace(base, status="missing", failure=kind)
+            kept = evidence_of(error) if isinstance(error, UnusableScore) else None
+            record = msgspec.structs.replace(base, status="missing", failure=kind, evidence=kept)
     # A task may make a score of what it got in spite of requests that failed: only these are not in the store.
     failed = sum(bool(call.failure) for call in calls)
     return msgspec.structs.replace(record, failed_requests=failed, **totals(calls))
-
-
-def _finite(score: Score, primary: Metric) -> dict[str, float]:
-    """The statistics, all finite and those of the primary metric among them.
-
-    Raises:
-        Unscored: one is NaN or infinite, or the primary metric cannot be computed: no honest number exists.
-    """
-    stats = {name: float(value) for name, value in score.stats.items()}
-    if not all(math.isfinite(value) for value in stats.values()):
-        raise Unscored("not-finite")
-    if not primary.computable(stats):
-        raise Unscored("no-primary")
-    return stats

@@ -17,7 +17,8 @@ from pmbench.data.fingerprint import id_shown
 from pmbench.data.loading import Dataset, load
 from pmbench.running.carrying_out import RESULTS
 from pmbench.running.columns import ScoreColumns
-from pmbench.running.folder import RunFolder, find_run, read_json, read_lines, storing
+from pmbench.running.finite import explained
+from pmbench.running.folder import RunFolder, find_run, read_json, read_lines
 from pmbench.running.judging import SCORES
 from pmbench.running.records import ResponseRecord, RunRecord, ScoreRecord
 from pmbench.running.responding import Key
@@ -67,8 +68,7 @@ def read_run(runs: Path, name: str, scoring: str | None = None) -> StoredRun:
     record = folder.record()
     if record is None:
         raise StorageError("this folder has no run.json", where=str(folder.path))
-    with storing(folder.path):
-        scorings = folder.scorings()
+    scorings = folder.scorings()
     found = [path for path in scorings if path.name.startswith(scoring or "")]
     if scoring and len(found) != 1:
         names = ", ".join(path.name for path in scorings) or "none"
@@ -112,7 +112,8 @@ def read_instance(run: StoredRun, instance_id: str, sample: int = 0) -> tuple[Re
     elif score is None:
         remarks.append("Not scored by these judges yet.")
     elif score.status == "missing":
-        remarks.append(f"No score: it is missing ({score.failure}).")
+        why = explained(score.evidence)
+        remarks.append(f"No score: it is missing ({score.failure}{': ' if why else ''}{why}).")
     return _record(instance, response, score), remarks
 
 

@@ -164,7 +164,7 @@ def _record(
         ids="hashed" if names.salt else "plain",
         salt=names.salt,
         order=names.order(),
-        model=setting(record.model, dropped, "model"),
+        model=setting(results.model, dropped, "model"),
         run=results.run,
         asked=asked,
         scoring=scoring,
@@ -211,6 +211,7 @@ def _results(results: Results, names: Names, kept: set[str], dropped: list[str])
         slices=slices,
         usage=served,
         findings=[],
+        unusable={},
     )
 
 

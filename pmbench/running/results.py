@@ -190,7 +190,8 @@ class Results(msgspec.Struct, kw_only=True):
         slices: by slice, by label.
         usage: `model` and `judges`.
         statistics: how the intervals were made.
-        findings: what the task has to say of the scores beside the metrics.
+        findings: what the task has to say of the scores beside the metrics, and where these are not to be trusted.
+        unusable: by kind of failure the ids of instances whose score holds no number that can be reported.
         variation: of the primary metric, where there are several samples per instance; else null.
         finished_at: ISO 8601, UTC.
     """
@@ -216,5 +217,6 @@ class Results(msgspec.Struct, kw_only=True):
     usage: dict[str, UsageTotal] = {}
     statistics: Statistics = Statistics()
     findings: list[str] = []
+    unusable: dict[str, list[str]] = {}
     variation: Variation | None = None
     finished_at: str = ""

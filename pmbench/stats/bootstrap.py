@@ -16,7 +16,14 @@ import msgspec
 import numpy as np
 
 from pmbench.core.metric import Metric
-from pmbench.stats.clusters import Floats, block_rows, cluster_sums, ordered_sums, require_cluster_scheme
+from pmbench.stats.clusters import (
+    Floats,
+    block_rows,
+    cluster_sums,
+    informative,
+    ordered_sums,
+    require_cluster_scheme,
+)
 from pmbench.stats.limits import NO_SPREAD, natural_limits
 
 __all__ = [
@@ -45,7 +52,7 @@ class Interval(msgspec.Struct, frozen=True):
         value: the metric on the data themselves; NaN where it is undefined.
         low, high: bounds; NaN where there are fewer than two clusters or no resample has a value. Where every
             cluster is at one of the metric's limits, see `beside_limits`.
-        clusters: how many clusters, or other units, were resampled.
+        clusters: how many clusters, or other units, there are that add anything to the value.
         resamples: how many resamples were drawn; 0 where none are needed.
         undefined: how many of them had no value and are not in the percentiles.
         note: why there are no bounds, or what is special about them; empty otherwise.
@@ -116,7 +123,7 @@ def bootstrap_many(
     for (metric, table), drawn in zip(sums, values, strict=True):
         low, high, undefined = percentiles(drawn, count, level)
         value = float(metric.value(table.sum(axis=0)))
-        interval = Interval(value, low, high, count, resamples, undefined)
+        interval = Interval(value, low, high, len(informative(table)), resamples, undefined)
         found.append(beside_limits(interval, natural_limits(metric, table), level))
     return found
 
@@ -175,7 +182,7 @@ def at_a_limit(
     stand for the instances.
     """
     low, high = limits
-    reach = (high - low) * (1 - ((1 - level) / 2) ** (1 / clusters))
+    reach = (high - low) * (1 - ((1 - level) / 2) ** (1 / clusters)) if clusters else high - low
     return (low, low + reach) if value == low else (high - reach, high)
 
 

@@ -16,7 +16,7 @@ from collections.abc import Hashable, Sequence
 from pmbench.core.metric import Metric
 from pmbench.stats.bootstrap import FEW_CLUSTERS, Interval, beside_limits
 from pmbench.stats.cluster_robust import jackknife_interval
-from pmbench.stats.clusters import Floats, ordered_sums, require_cluster_scheme
+from pmbench.stats.clusters import Floats, informative, ordered_sums, require_cluster_scheme
 from pmbench.stats.limits import natural_limits
 
 __all__ = ["FEW_CLUSTERS", "few_cluster_intervals"]
@@ -33,7 +33,8 @@ def few_cluster_intervals(
         level: coverage asked for.
 
     Returns:
-        Bounds are NaN for fewer than two clusters, or where the value without one of them is undefined; those of
+        Clusters whose sums are all 0 do not count. Bounds are NaN for fewer than two others, or where the value
+        without one of them is undefined; those of
         `bootstrap.beside_limits` where every cluster is at one of the limits.
 
     Raises:
@@ -42,7 +43,7 @@ def few_cluster_intervals(
     found = []
     for metric, columns in parts:
         require_cluster_scheme(metric)
-        table = ordered_sums(columns, clusters)
+        table = informative(ordered_sums(columns, clusters))
         limits = natural_limits(metric, table)
         got = jackknife_interval(metric, table, level, limits)
         found.append(beside_limits(got, limits, level))

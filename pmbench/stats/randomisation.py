@@ -19,7 +19,7 @@ from pmbench.core.metric import Metric
 from pmbench.stats.bootstrap import FEW_CLUSTERS, RESAMPLES, Valued, percentiles, resampled_values
 from pmbench.stats.checks import UnusableNumbers, finite_table
 from pmbench.stats.cluster_robust import jackknife_interval
-from pmbench.stats.clusters import Floats, block_rows, ordered_sums, require_cluster_scheme
+from pmbench.stats.clusters import Floats, block_rows, informative, ordered_sums, require_cluster_scheme
 from pmbench.stats.limits import natural_limits
 from pmbench.stats.linearised import Difference
 
@@ -50,9 +50,9 @@ class PairedTest(msgspec.Struct, frozen=True):
         permutations: patterns tried.
         clusters: how many clusters the instances form.
         low, high: percentile bootstrap interval of the difference, the systems resampled together; with fewer than
-            `FEW_CLUSTERS` clusters that of the jackknife with Student's t (`cluster_robust`). No further than the
-            metric's limits are apart. Where the difference is the same in every cluster: by how many others could be
-            at the far end; NaN for a metric without limits.
+            `FEW_CLUSTERS` clusters that add anything, that of the jackknife with Student's t (`cluster_robust`). No
+            further than the metric's limits are apart. Where the difference is the same in every cluster: by how many
+            others could be at the far end; NaN for a metric without limits.
         undefined: patterns without a difference. They count as at least as extreme, so that they never help.
         differing: clusters in which the two systems differ; with d of them no p can be below 2 / 2^d.
         note: why there is no test, or what is special about it; empty otherwise.
@@ -144,9 +144,9 @@ def paired_tests(
     if any(table.shape != sums[0].shape for table in sums):
         raise ValueError("systems with different columns")
     count = len(set(clusters))
-    few = count < FEW_CLUSTERS
     wanted = set(pairs if bounded is None else bounded)
-    resampled = sorted({system for pair in wanted for system in pair} if not few else ())
+    few = {(a, b) for a, b in wanted if len(_side_by_side(sums[a], sums[b])) < FEW_CLUSTERS}
+    resampled = sorted({system for pair in wanted - few for system in pair})
     drawn = dict(
         zip(
             resampled,
@@ -160,14 +160,22 @@ def paired_tests(
     found = []
     for (a, b), (difference, p, exact, tried, undefined, differing) in zip(pairs, swaps, strict=True):
         low = high = float("nan")
-        if (a, b) in wanted and few:
-            joined = jackknife_interval(Difference(metric), np.concatenate([sums[a], sums[b]], axis=1), level)
-            low, high = joined.low, joined.high
+        if (a, b) in few:
+            both = _side_by_side(sums[a], sums[b])
+            by_jackknife = jackknife_interval(Difference(metric), both, level)
+            low, high = by_jackknife.low, by_jackknife.high
         elif (a, b) in wanted:
             low, high, _ = percentiles(drawn[a] - drawn[b], count, level)
-        low, high, note = _possible(metric, (sums[a], sums[b]), difference, (low, high), level)
+        note = ""
+        if (a, b) in wanted:
+            low, high, note = _possible(metric, (sums[a], sums[b]), difference, (low, high), level)
         found.append(PairedTest(difference, p, exact, tried, count, low, high, undefined, differing, note))
     return found
+
+
+def _side_by_side(one: Floats, other: Floats) -> Floats:
+    """Clusters' sums of two systems, shape (C', 2k), without the clusters that add nothing to either."""
+    return informative(np.concatenate([one, other], axis=1))
 
 
 def _possible(
@@ -187,7 +195,7 @@ def _possible(
     if limits is not None and math.isinf(limits[1]):
         limits = None
     if high - low <= TOLERANCE * max(1.0, abs(low)):
-        clusters = int(np.concatenate(tables, axis=1).any(axis=1).sum())
+        clusters = len(_side_by_side(*tables))
         if limits is None or clusters < 2:
             return math.nan, math.nan, SAME_EVERYWHERE
         wide, share = limits[1] - limits[0], 1 - ((1 - level) / 2) ** (1 / clusters)

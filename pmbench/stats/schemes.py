@@ -18,7 +18,7 @@ from pmbench.core.metric import Metric, Scheme
 from pmbench.core.unit_metrics import PairMean, RankingMetric
 from pmbench.stats.bootstrap import FEW_CLUSTERS, RESAMPLES, Interval, bootstrap_many
 from pmbench.stats.cluster_gaps import cluster_gaps
-from pmbench.stats.clusters import Floats
+from pmbench.stats.clusters import Floats, informative_clusters
 from pmbench.stats.few_clusters import few_cluster_intervals
 from pmbench.stats.of_lists import ends_of_lists, unlike
 from pmbench.stats.randomisation import PairedTest, paired_tests
@@ -175,10 +175,19 @@ class _Lacking(Exception):
 
 
 def _of_clusters(parts: Sequence[Part], resamples: int, seed: int, level: float) -> list[Interval]:
+    """What has few clusters by the jackknife, what has many by the bootstrap; clusters of zeros do not count."""
     columns, clusters = [(metric, rows.columns) for metric, rows in parts], parts[0][1].clusters
-    if len(set(clusters)) < FEW_CLUSTERS:
-        return few_cluster_intervals(columns, clusters, level)
-    return bootstrap_many(columns, clusters, resamples=resamples, seed=seed, level=level)
+    few = [informative_clusters(table, clusters) < FEW_CLUSTERS for _, table in columns]
+    many = [part for part, is_few in zip(columns, few, strict=True) if not is_few]
+    by_jackknife = iter(
+        few_cluster_intervals(
+            [part for part, is_few in zip(columns, few, strict=True) if is_few], clusters, level
+        )
+    )
+    by_bootstrap = iter(
+        bootstrap_many(many, clusters, resamples=resamples, seed=seed, level=level) if many else ()
+    )
+    return [next(by_jackknife if is_few else by_bootstrap) for is_few in few]
 
 
 def _other(metric: Metric, rows: Rows, resamples: int, seed: int, level: float) -> Interval:

@@ -164,7 +164,7 @@ def _nested_evidence(run: RunFolder) -> None:
         (_write("results.json", b"{}"), "results.json: the file cannot be read"),
         (_write("results.json", b'{"format": 99}'), "results.json: the file has format 99"),
         (_break_line_5, "scores.jsonl, line 5: this line is not a record"),
-        (_folder_instead, "scores.jsonl: cannot be written or read (Is a directory)"),
+        (_folder_instead, "scores.jsonl: cannot be read (it is a folder)"),
         (_drop_lines, "results.json is of 24 scores and scores.jsonl holds 20"),
         (_limit, "as after a smaller --limit; give the run's command again without --limit"),
         (_change(task="another"), "it says that it is a run of the task 'another'"),

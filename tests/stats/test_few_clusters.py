@@ -9,10 +9,11 @@ import pytest
 import scipy.stats
 from stats_examples import COUNTS_F1, MEAN, Floats, f1_columns, mean_columns
 
-from pmbench.core.metric import COUNT, Mean, Metric
+from pmbench.core.metric import COUNT, Mean, Metric, Ratio
 from pmbench.stats.bootstrap import at_a_limit, bootstrap_interval
 from pmbench.stats.cluster_robust import jackknife_interval
 from pmbench.stats.few_clusters import FEW_CLUSTERS, few_cluster_intervals
+from pmbench.stats.randomisation import paired_test
 from pmbench.stats.schemes import METHODS, Rows, comparisons, intervals
 
 SHARE = Mean("y", limits=(0.0, 1.0))
@@ -118,3 +119,28 @@ def test_a_count_that_is_0_everywhere_has_no_interval_and_a_note(clusters: int) 
 def test_an_f1_of_0_in_many_clusters_is_no_proof_either() -> None:
     found = intervals([(COUNTS_F1, rows(f1_columns([[0, 3, 2]] * 60)))], resamples=100)[0]
     assert (found.low, found.high) == (0, pytest.approx(1 - 0.025 ** (1 / 60)))
+
+
+def test_clusters_that_add_nothing_do_not_count() -> None:
+    """Five of forty replies have a theme that no draft has: what is known is known from five."""
+    has = np.zeros((40, 2))
+    has[:5, 1] = 1.0  # found 0 of 1 in each of five
+    recall = Ratio("found", "there")
+    (few,) = few_cluster_intervals([(recall, has)], range(40))
+    assert (few.value, few.clusters) == (0.0, 5)
+    assert few.high == pytest.approx(scipy.stats.binomtest(0, 5).proportion_ci(0.95).high, abs=1e-9)
+    # The same five alone, and beside thousands of others: nothing that adds nothing changes a bound.
+    (alone,) = few_cluster_intervals([(recall, has[:5])], range(5))
+    (beside,) = intervals([(recall, rows(np.concatenate([has, np.zeros((5000, 2))])))])
+    assert (beside.low, beside.high) == (alone.low, alone.high) == (few.low, few.high)
+
+
+def test_differences_leave_out_clusters_that_add_nothing_to_either() -> None:
+    generator = np.random.default_rng(5)
+    found = [generator.binomial(4, share, 12) for share in (0.3, 0.6)]
+    tables = [np.stack([one, np.full(12, 4)], axis=1).astype(float) for one in found]
+    longer = [np.concatenate([table, np.zeros((80, 2))]) for table in tables]
+    alone = paired_test(Ratio("a", "b"), *tables, range(12), resamples=200)
+    beside = paired_test(Ratio("a", "b"), *longer, range(92), resamples=200)
+    assert (alone.low, alone.high) == (beside.low, beside.high)
+    assert alone.low < alone.difference < alone.high and beside.differing == alone.differing

@@ -1,0 +1,56 @@
+"""Why a cell has a value and no interval, or no value: what JSON and the lines under a table say of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from pmbench.leaderboard.table import SystemRow
+from pmbench.leaderboard.wording import listed, rows_text
+from pmbench.stats.bootstrap import Interval
+
+_SHOWN = 3
+
+NOT_SCORED = "no value, for its scores do not hold what it is made of"
+NOTHING_COUNTS = "no value, for nothing that the system was scored on counts for it"
+ONE_CLUSTER = "no interval, for only one cluster has anything that counts for it"
+HANGS_ON_ONE = "no interval, for without one of the clusters it would have no value"
+
+
+def reasoned(found: Interval) -> Interval:
+    """The interval; where it lacks its bounds or its value without a note, with one that says why.
+
+    Args:
+        found: of a metric that is resampled by cluster: others bring notes of their own.
+    """
+    if found.note or not (math.isnan(found.value) or math.isnan(found.low) or math.isnan(found.high)):
+        return found
+    if math.isnan(found.value):
+        note = NOTHING_COUNTS if found.clusters else NOT_SCORED
+    else:
+        note = ONE_CLUSTER if found.clusters < 2 else HANGS_ON_ONE
+    return msgspec.structs.replace(found, note=note)
+
+
+def reasons(titles: Mapping[str, str], rows: Sequence[SystemRow]) -> list[str]:
+    """What is special about values or intervals: a line for each note, with all rows and metrics of which it is true.
+
+    Args:
+        titles: of the metrics, by name; rows: the systems.
+    """
+    alike: dict[tuple[str, str], list[int]] = {}
+    for row in rows:
+        for name in titles:
+            if row.measures[name].note:
+                alike.setdefault((name, row.measures[name].note), []).append(row.number)
+    metrics: dict[tuple[str, tuple[int, ...]], list[str]] = {}
+    for (name, note), numbers in alike.items():
+        metrics.setdefault((note, tuple(numbers)), []).append(titles[name])
+    lines = []
+    for (note, numbers_), named in metrics.items():
+        more = len(named) - _SHOWN
+        of = listed(named) if more < 2 else f"{', '.join(named[:_SHOWN])} and {more} other metrics"
+        lines.append(f"{rows_text(numbers_)}, {of}: {note}.")
+    return lines
