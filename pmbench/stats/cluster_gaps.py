@@ -99,7 +99,9 @@ def cluster_gaps(
         )
         for one, other in masks
     ]
-    fewest = [min(int((table[:, -1] > 0).sum()) for table in pair) for pair in tables]
+    # A cluster whose columns are all 0 tells nothing of the value of a part (`clusters.informative`).
+    inside = [(_adding(one), _adding(other)) for one, other in tables]
+    fewest = [min(int(there.sum()) for there in pair) for pair in inside]
     many = [place for place, least in enumerate(fewest) if least >= FEW_CLUSTERS]
     drawn = resampled_values(
         [(_Part(metric), table) for place in many for table in tables[place]], resamples=resamples, seed=seed
@@ -108,13 +110,18 @@ def cluster_gaps(
     found = [
         Interval(value, math.nan, math.nan, clusters, 0)
         if place in many
-        else few_cluster_gap(metric, one[:, :-1], other[:, :-1], one[:, -1] > 0, other[:, -1] > 0, level)
+        else few_cluster_gap(metric, one[:, :-1], other[:, :-1], *inside[place], level)
         for place, (value, (one, other)) in enumerate(zip(values, tables, strict=True))
     ]
     for row, place in enumerate(many):
         low, high, undefined = percentiles(drawn[2 * row] - drawn[2 * row + 1], clusters, level)
         found[place] = Interval(values[place], low, high, clusters, resamples, undefined)
     return found
+
+
+def _adding(table: Floats) -> Bools:
+    """Which clusters add anything, given their sums and, last, how many instances they have of a part."""
+    return np.asarray(table[:, :-1].any(axis=1), dtype=np.bool_)
 
 
 def few_cluster_gap(
@@ -125,7 +132,7 @@ def few_cluster_gap(
     Args:
         metric: of the cluster scheme.
         one, other: sums of its columns over the instances of each part that a cluster has, shape (C, k).
-        in_one, in_other: which clusters have an instance of the part, shape (C,).
+        in_one, in_other: which clusters add anything to the value of the part, shape (C,).
         level: coverage asked for.
 
     Returns:

@@ -29,9 +29,9 @@ from pmbench.stats.schemes import Rows, comparisons
 Correction = Literal["holm", "benjamini-hochberg", "max-t"]
 
 FEWEST_FOR_MAX_T = 50
-"""With fewer clusters Holm's method stands in. In simulations max-T keeps its 5% with any number of clusters, and finds
-fewer of the true differences than Holm's method with 27 clusters and fewer, as many with 48, a third more with 163
-(`max_t`, `benchmarks/many_systems.py`)."""
+"""With fewer clusters Holm's method stands in. In simulations max-T keeps its 5% with any number of clusters; with 27
+and fewer it rejects less than it may and finds fewer true differences than Holm's method, with 48 about as many, with
+163 a third more (`max_t`, `benchmarks/many_systems.py`)."""
 
 _ADJUST: dict[str, Callable[[Sequence[float]], list[float]]] = {
     "holm": holm,

@@ -7,9 +7,10 @@ smaller than the one before (Romano & Wolf, JASA 100, 2005, and Econometrica 73,
 statistics; p-values: Statistics & Probability Letters 113, 2016). Differences of the same systems go together, and
 this makes use of it: Holm's method, which cannot, asks for more.
 
-It errs on the safe side with few clusters: of six equal systems at a level of 5% something is rejected in 1% of
-simulated datasets of 12 clusters, 3% of 21 and 27, 4% of 48 and 4 to 5% of 163. Holm's method on randomisation tests
-finds more of what is there with 27 clusters and fewer, max-T a third more with 163 (`benchmarks/many_systems.py`).
+It errs on the safe side with few clusters: of six equal systems at a level of 5% something is rejected in 0 to 1% of
+simulated datasets of 12 clusters, 1 to 3% of 21, 2 to 4% of 27, 4% of 48 and 4 to 5% of 163. Holm's method on
+randomisation tests finds more of what is there with 27 clusters and fewer, max-T a third more with 163
+(`benchmarks/many_systems.py`).
 """
 
 from __future__ import annotations

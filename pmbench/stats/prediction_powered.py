@@ -29,6 +29,7 @@ from pmbench.stats.corrected_sums import CorrectedSums
 from pmbench.stats.dyadic import t_quantile
 from pmbench.stats.few_clusters import few_cluster_intervals
 from pmbench.stats.limits import natural_limits
+from pmbench.stats.linearised import leave_one_out
 
 FEWEST_LABELLED = 2
 
@@ -125,7 +126,8 @@ def prediction_powered_mean(
         clusters, clusters_unlabelled: the cluster of each row; empty: every row is its own. A cluster may have
             rows of both kinds.
         weight: λ; None: the best one.
-        level: coverage asked for; Student's t with the smaller number of clusters of the two kinds, less one.
+        level: coverage asked for; Student's t with Welch's degrees of freedom, of the clusters with labels and of
+            those without.
         limits: of the mean, where people's values have some: bounds are made on the logit scale and stay inside.
 
     Raises:
@@ -235,7 +237,7 @@ def _estimated(
     mean, se_alone = float(alone.value(total)), jackknife_error(alone, table[table[:, 0] > 0])
     of_labelled = mean, *bounds(mean, t_quantile(counts[0] - 1, 1 - alpha) * se_alone, limits)
     value, se = float(estimate.value(total)), jackknife_error(estimate, table)
-    low, high = bounds(value, t_quantile(max(min(counts) - 1, 1), 1 - alpha) * se, limits)
+    low, high = bounds(value, t_quantile(_freedom(estimate, table), 1 - alpha) * se, limits)
     note = AGREE if np.array_equal(y, f) else ""
     if se <= 1e-12 * max(1.0, abs(value)):  # nothing varies: what the labelled rows show is all there is
         low, high, note = of_labelled[1], of_labelled[2], note or ALIKE
@@ -252,6 +254,26 @@ def _estimated(
         clusters=counts[0],
         note=note,
     )
+
+
+def _freedom(estimate: CorrectedSums, table: Floats) -> float:
+    """Welch's degrees of freedom (Biometrika 34, 1947) of two kinds of clusters: with labelled rows, and without.
+
+    Where nearly all rows are labelled the few others add little to the error, and must not decide how much of it
+    Student's t allows for.
+    """
+    labelled = table[:, 0] > 0
+    apart = leave_one_out(estimate, table)
+    apart = (apart - apart.mean()) ** 2
+    parts = [(float(apart[kind].sum()), int(kind.sum()) - 1) for kind in (labelled, ~labelled)]
+    total = sum(variance for variance, _ in parts)
+    below = sum(variance**2 / freedom for variance, freedom in parts if freedom > 0)
+    lost = sum(
+        variance for variance, freedom in parts if freedom <= 0
+    )  # one cluster shows no variance of its kind
+    if not below > 0 or not np.isfinite(total):
+        return max(1.0, float(parts[0][1]))
+    return max(1.0, (total - lost) ** 2 / below)
 
 
 def _within(metric: Metric, found: PredictionPowered, limits: Limits) -> PredictionPowered:

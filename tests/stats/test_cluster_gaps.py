@@ -130,3 +130,11 @@ def test_a_part_without_a_value_has_none() -> None:
     nothing = ratio.columns({"a": np.repeat([0.0, 1.0], 8), "b": np.repeat([0.0, 2.0], 8)})
     one = few_cluster_gap(ratio, nothing, nothing[::-1].copy(), np.arange(16) < 8, np.arange(16) < 8)
     assert math.isnan(one.value) and math.isnan(one.low)
+
+
+def test_clusters_that_add_nothing_to_a_part_do_not_count() -> None:
+    """Nine replies of the part, in four of which there was anything to find: too few, though nine have a number."""
+    there = np.concatenate([np.repeat([2.0, 0.0], [4, 5]), np.full(60, 2.0)])
+    ratio = Ratio("found", "there")
+    found = gap(ratio, ratio.columns({"found": there / 2, "there": there}), 9)
+    assert "a part has 4 clusters and 5 are needed" in found.note

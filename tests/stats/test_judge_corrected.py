@@ -118,10 +118,12 @@ def test_the_interval_leaves_out_one_row_after_the_other_and_finds_the_weight_an
         written_out(value, slope, np.delete(y, i, 0), np.delete(f, i, 0), other)[0] for i in range(25)
     ]
     left_out += [written_out(value, slope, y, f, np.delete(other, i, 0))[0] for i in range(60)]
-    se = math.sqrt(84 / 85 * ((np.array(left_out) - np.mean(left_out)) ** 2).sum())
+    apart = (np.array(left_out) - np.mean(left_out)) ** 2
+    se = math.sqrt(84 / 85 * apart.sum())
     found = prediction_powered_metric(metric, y, f, other)
     assert found.se == pytest.approx(se, rel=1e-6)
-    reach = scipy.stats.t.ppf(0.975, 24) * se
+    welch = apart.sum() ** 2 / (apart[:25].sum() ** 2 / 24 + apart[25:].sum() ** 2 / 59)
+    reach = scipy.stats.t.ppf(0.975, welch) * se
     if columns == 2:  # the numerator is greater than the denominator here and there: no limits are known
         assert (found.low, found.high) == pytest.approx((found.value - reach, found.value + reach), rel=1e-6)
     else:

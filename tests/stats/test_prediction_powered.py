@@ -47,9 +47,10 @@ def test_interval_is_that_of_ppi_py_but_for_small_samples(weight: float) -> None
     theirs = (high - low) / 2 / scipy.stats.norm.ppf(0.975)
     parts = (found.weight * other).var() / 200, (y - found.weight * f).var() / 40
     assert theirs == pytest.approx(math.sqrt(sum(parts)), rel=1e-12)
-    left_out = parts[0] * (200 / 199) ** 2 + parts[1] * (40 / 39) ** 2
-    assert found.se == pytest.approx(math.sqrt(239 / 240 * left_out), rel=1e-9)
-    assert found.high - found.value == pytest.approx(scipy.stats.t.ppf(0.975, 39) * found.se, rel=1e-9)
+    others, labelled = parts[0] * (200 / 199) ** 2, parts[1] * (40 / 39) ** 2
+    assert found.se == pytest.approx(math.sqrt(239 / 240 * (others + labelled)), rel=1e-9)
+    welch = (others + labelled) ** 2 / (others**2 / 199 + labelled**2 / 39)
+    assert found.high - found.value == pytest.approx(scipy.stats.t.ppf(0.975, welch) * found.se, rel=1e-9)
     assert (low + high) / 2 == pytest.approx(found.value, abs=1e-12)
 
 
@@ -59,6 +60,14 @@ def test_with_many_labels_the_standard_error_is_that_of_ppi_py(labelled: int, wi
     low, high = (float(np.squeeze(one)) for one in ppi_py.ppi_mean_ci(y, f, other, alpha=0.05))
     theirs = (high - low) / 2 / scipy.stats.norm.ppf(0.975)
     assert prediction_powered_mean(y, f, other).se == pytest.approx(theirs, rel=within)
+
+
+def test_a_few_rows_without_labels_do_not_make_the_interval_wider_than_the_labels_alone() -> None:
+    """Of two such rows a t with one degree of freedom would make 12.7 standard errors on either side."""
+    y, f, other = judged(3, 22, 2)
+    found = prediction_powered_mean(y, f, other)
+    _, low, high = found.labelled_only
+    assert found.high - found.low < 1.05 * (high - low)
 
 
 def test_bounds_stay_within_limits() -> None:
