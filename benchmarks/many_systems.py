@@ -85,7 +85,7 @@ def rejected(job: Job) -> dict[str, Floats]:
             for one in sums
         ]
     )
-    return {name: values <= LEVEL for name, values in found.items()}
+    return {name: np.asarray(values <= LEVEL, dtype=np.float64) for name, values in found.items()}
 
 
 def rows_of(name: str, equal: Floats, half: Floats) -> dict[str, float]:

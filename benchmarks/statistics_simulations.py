@@ -163,7 +163,14 @@ def tests(job: Job) -> Cells:
         clusters = [f"{label:04}" for label in range(sums.shape[1])]
         pairs = [(2 * one, 2 * one + 1) for one in range(len(sums))]
         found = paired_tests(
-            shape.metric, systems, pairs, clusters, permutations=RESAMPLES, resamples=0, seed=number
+            shape.metric,
+            systems,
+            pairs,
+            clusters,
+            permutations=RESAMPLES,
+            resamples=0,
+            seed=number,
+            bounded=(),
         )
         drawn = resampled_values(
             [(Difference(shape.metric), one) for one in side_by_side(sums)], resamples=RESAMPLES, seed=number
@@ -189,7 +196,7 @@ def tests(job: Job) -> Cells:
     worse = np.array([0.0, GAP])
     apart = truth(shape, worse)
     margin = float(apart[0] - apart[1])
-    for sums in batches(job, worse):
+    for number, sums in enumerate(batches(job, worse)):
         labels = range(sums.shape[1])
         found_at = [equivalence(shape.metric, one[:, 1], one[:, 0], labels, margin) for one in sums]
         add("equivalence, the difference being the margin", [one.equivalent for one in found_at])
@@ -198,7 +205,19 @@ def tests(job: Job) -> Cells:
         powers = [abs(one.difference) > t * one.se for one in found_at]
         add("a difference that is there: found by t", powers)
         add("a difference that is there: told by `t_power`", [wanted])
+        add("a difference that is there: found by randomisation", found_by_randomisation(shape, sums, number))
     return {(test, heading(job)): f"{np.mean(found):.3f}" for test, found in rejected.items()}
+
+
+def found_by_randomisation(shape: Shape, sums: Floats, seed: int) -> list[float]:
+    """Of datasets (R, C, 2, k), whether the randomisation test of the two systems finds a difference."""
+    systems = [table for one in sums for table in (one[:, 0], one[:, 1])]
+    pairs = [(2 * one, 2 * one + 1) for one in range(len(sums))]
+    clusters = [f"{label:04}" for label in range(sums.shape[1])]
+    found = paired_tests(
+        shape.metric, systems, pairs, clusters, permutations=RESAMPLES, resamples=0, seed=seed, bounded=()
+    )
+    return [float(one.p <= 0.05) for one in found]
 
 
 def ranks(job: Job) -> Cells:

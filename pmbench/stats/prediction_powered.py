@@ -174,7 +174,7 @@ def prediction_powered_metric(
         corrected denominator is not above 0 there is no value. Where the judge was never seen to be wrong, or fewer
         than two clusters have an unlabelled row, value and bounds are those of the labelled rows alone: of a judge
         that is off in few rows a few labels show no error, and bounds that took it to have none would hold the truth
-        in 0.89 of datasets (`benchmarks/statistics_simulations.py`). The note says so.
+        in 0.88 of datasets (`benchmarks/statistics_simulations.py`). The note says so.
 
     Raises:
         UnusableNumbers: NaN in the columns, shapes that differ, fewer than two labelled clusters.
