@@ -93,7 +93,9 @@ EXIT_STATUS = """## Exit status
 |---|---|
 | 0 | done: the run is complete, or complete with no more missing than `--max-missing` allows |
 | 1 | incomplete: work is left, or more is missing than allowed; the same command goes on |
-| 1 | of `pmbench leaderboard`: a run or record that belongs into a table is damaged |
+| 1 | of `pmbench leaderboard`: a run or record that belongs into a table is damaged or cannot be read |
+| 1 | of `pmbench runs`: something in the folder is damaged or cannot be read |
+| 1 | of `pmbench show`, `report`: the scores are not those of the results |
 | 2 | an error that you can mend; one line says what, where and what to do |
 | 70 | a fault in pmbench itself; what was answered is kept |
 | 130 | interrupted; the same command goes on |

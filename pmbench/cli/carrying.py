@@ -314,6 +314,7 @@ def _print_outcome(
         terminal.print_variation(console, plan.task.metrics[0], results)
     console.print(terminal.status_text(results))
     console.print(terminal.counts_line(results), markup=False)
+    terminal.print_unusable(console, results)
     for line in terminal.usage_lines(results.usage):
         console.print(line, markup=False)
     now = f"requests made now: {outcome.asked}; answers taken from the store: {outcome.stored}"
@@ -375,6 +376,6 @@ def _write_json(where: str, outcomes: Sequence[Outcome]) -> None:
 
     path = Path(where)
     part = path.with_name(f".{path.name}.part")
-    with storing(path):
+    with storing(path, "Name a file with --json where you can write"):
         part.write_bytes(encoded + b"\n")
         part.replace(path)

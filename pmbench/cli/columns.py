@@ -9,6 +9,9 @@ from collections.abc import Sequence
 
 import click
 
+LONGEST_NAME = 60
+"""Characters of a name in a table, as in sentences; files have the whole of it."""
+
 
 def print_columns(head: Sequence[str], rows: Sequence[Sequence[str]], *, last_wraps: bool = True) -> None:
     """Print rows under a heading, each column as wide as its widest cell.
@@ -25,6 +28,11 @@ def print_columns(head: Sequence[str], rows: Sequence[Sequence[str]], *, last_wr
         for i, line in enumerate(lines):
             lead = start if i == 0 else " " * len(start)
             click.echo(click.style(f"{lead}  {line}".rstrip(), bold=number == 0))
+
+
+def shortened(text: str, most: int = LONGEST_NAME) -> str:
+    """A name as a table of a terminal shows it: of a longer one its beginning and an ellipsis."""
+    return text if len(text) <= most else f"{text[:most]}…"
 
 
 def width_asked() -> bool:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from pmbench.cli.columns import printable
+from pmbench.cli.finite import FINITE
+from pmbench.cli.options import RESAMPLES, SEED
 
 if TYPE_CHECKING:
     from pmbench.core.metric import Metric
@@ -28,12 +30,10 @@ ALPHA = 0.05
     metavar="NAME[=LABEL]",
     help="Set the labels of a slice side by side, as difficulty; or keep to one of them, as difficulty=hard.",
 )
-@click.option("--margin", type=float, help="The smallest difference that matters: do they differ by less?")
+@click.option("--margin", type=FINITE, help="The smallest difference that matters: do they differ by less?")
 @click.option("--on-common", is_flag=True, help="Compare the instances that both have scored.")
-@click.option(
-    "--resamples", type=click.IntRange(100), default=10_000, show_default=True, help="Of interval and test."
-)
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of interval and test.")
+@click.option("--resamples", type=RESAMPLES, default=10_000, show_default=True, help="Of interval and test.")
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Of interval and test.")
 @click.option("--json", "json_file", help="Write the comparison to this file (- for standard output).")
 @click.option("--runs", "folder", help="The runs folder. Default: PMBENCH_RUNS, or runs.")
 def compare(
@@ -90,7 +90,7 @@ def _write(path: Path, encoded: bytes) -> None:
         raise ConfigError("there is no such folder", where=where, remedy="Make it first")
     if not ours:
         raise ConfigError("this is there and is no comparison", where=where, remedy="Choose another name")
-    with storing(path):
+    with storing(path, "Name a file with --json where you can write"):
         part = path.with_name(f".{path.name}.part")
         part.write_bytes(encoded)
         part.replace(path)

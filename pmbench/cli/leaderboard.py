@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
+from pmbench.cli.finite import FiniteRange
+from pmbench.cli.options import RESAMPLES, SEED
+
 if TYPE_CHECKING:
     from pmbench.core.task import Task
     from pmbench.leaderboard.table import Leaderboard
@@ -45,12 +48,12 @@ _DAMAGED = 1
 @click.option(
     "--columns",
     metavar="NAMES",
-    help="One table with these columns, as content_f1,difference,p,scored. A wrong name lists those that there are.",
+    help="One table with these columns, as content_f1,difference,p,scored. Of a wrong name the nearest are told.",
 )
 @click.option("--include-incomplete", is_flag=True, help="Also runs that are incomplete; their rows say so.")
 @click.option(
     "--max-missing",
-    type=click.FloatRange(0, 1),
+    type=FiniteRange(0, 1),
     default=0.01,
     show_default=True,
     help="Leave out runs with a greater share without a score, whatever they allowed themselves.",
@@ -61,11 +64,13 @@ _DAMAGED = 1
     help="Also mean and standard deviation over the models of each strategy.",
 )
 @click.option(
-    "--resamples", type=click.IntRange(100), default=10_000, show_default=True, help="Of the bootstrap."
+    "--resamples",
+    type=RESAMPLES,
+    default=10_000,
+    show_default=True,
+    help="Of the bootstrap, and random patterns of the tests.",
 )
-@click.option(
-    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the bootstrap and the tests."
-)
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Of the bootstrap and the tests.")
 @click.option(
     "--correction",
     type=click.Choice(["holm", "benjamini-hochberg", "max-t"]),
@@ -121,6 +126,7 @@ def leaderboard(
     Exit status: 0 done, 1 a run or record that belongs into a table is damaged, 2 an error that you can mend.
     """
     from pmbench.cli.leaderboard_tasks import several
+    from pmbench.core.errors import ConfigError
     from pmbench.core.registry import load_task
     from pmbench.leaderboard.board import leaderboard as make
     from pmbench.leaderboard.columns import parse
@@ -152,6 +158,12 @@ def leaderboard(
         context.exit(_DAMAGED if damaged else 0)
     if name is None:
         raise click.UsageError("Missing option '-t' / '--task' (or '--tasks').")
+    if columns is not None and aggregate is not None:
+        raise ConfigError(
+            "chosen columns make one table of systems, and none of strategies",
+            where="--columns with --aggregate",
+            remedy="Leave one of the two out; JSON has both",
+        )
     if plots is not None:
         require_matplotlib()
     task = load_task(name)

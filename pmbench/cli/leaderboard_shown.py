@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from pmbench.cli.columns import printable
+from pmbench.cli.columns import printable, shortened
+from pmbench.cli.leaderboard_legend import TITLES, legend
 
 if TYPE_CHECKING:
     from pmbench.leaderboard.columns import Column
-    from pmbench.leaderboard.table import GroupHead, Leaderboard, Measure, MetricHead, Table
+    from pmbench.leaderboard.table import GroupHead, Leaderboard, Measure, MetricHead, SystemRow, Table
     from pmbench.leaderboard.tested import Comparison
 
 _NARROW = 120
 """Below this width an interval goes below its value."""
+
+_SETTINGS = 120
+"""Characters of what distinguishes a system from another one of its name."""
 
 _NAME = 20
 """Characters that a system's name may take before columns of numbers move into a table of their own."""
@@ -34,6 +38,8 @@ def show(board: Leaderboard, names: Sequence[str] | None = None) -> None:
 
     if names is not None:
         columns(board, names)  # also where there is no table that could have them
+    if not board.tables:
+        print_lines(["No run can be shown yet."])
     for table in board.tables:
         chosen = columns(board, names, table.correction) if names is not None else None
         judges = " / ".join(dict.fromkeys(judges_text(row.judges) for row in table.rows))
@@ -48,7 +54,7 @@ def show(board: Leaderboard, names: Sequence[str] | None = None) -> None:
         if chosen is None:
             _print_systems(own, table)
         else:
-            _print_chosen(chosen, table)
+            _print_chosen(own, chosen, table)
         print_lines(table.words)
         print_lines(f"- {note}" for note in table.notes)
         if chosen is None:
@@ -79,22 +85,40 @@ def _print_further(own: Leaderboard, table: Table) -> None:
     _print_cost(table)
 
 
-def _print_chosen(chosen: Sequence[Column], table: Table) -> None:
-    """The table of systems with the columns that were asked for."""
+def _named(row: SystemRow) -> str:
+    """A system's name, cut where it is long, with its settings where it has any."""
+    return shortened(row.model) + (f" ({shortened(row.settings, _SETTINGS)})" if row.settings else "")
+
+
+def _print_chosen(board: Leaderboard, chosen: Sequence[Column], table: Table) -> None:
+    """The table of systems with the columns that were asked for, headed as in the tables of a terminal."""
     from pmbench.cli.terminal import output
+    from pmbench.leaderboard.no_interval import reasons
 
     between = "\n" if output().width < _NARROW else " "
     rows = []
     for row in table.rows:
-        name = row.model + (f" ({row.settings})" if row.settings else "")
         cells = [between.join(filter(None, column.cell(row))) for column in chosen]
-        rows.append([str(row.number), name, row.strategy, *cells])
-    print_blocks(["", "system", "strategy"], [column.title for column in chosen], rows)
+        rows.append([str(row.number), _named(row), shortened(row.strategy), *cells])
+    level = f"[{100 * board.statistics.level:g}% interval]"
+    metrics = {head.name: head for head in board.metrics}
+    heads = [
+        f"{metrics[column.name].full_heading} {level}"
+        if column.is_metric
+        else TITLES.get(column.name, column.title)
+        for column in chosen
+    ]
+    print_blocks(["", "system", "strategy"], heads, rows)
+    print_lines(legend(board, table, {column.name for column in chosen if not column.is_metric}, heads))
+    grouped = [metrics[column.name] for column in chosen if column.is_metric and metrics[column.name].group]
+    print_lines(
+        f"- {line}" for line in reasons({head.name: head.full_heading for head in grouped}, table.rows)
+    )
 
 
 def _print_systems(board: Leaderboard, table: Table) -> None:
     from pmbench.cli.terminal import output
-    from pmbench.leaderboard.columns import p_heading
+    from pmbench.leaderboard.columns import TESTS, p_heading
     from pmbench.leaderboard.wording import DASH
 
     between = "\n" if output().width < _NARROW else " "
@@ -104,13 +128,13 @@ def _print_systems(board: Leaderboard, table: Table) -> None:
 
     first, headlines = board.beside
     level = f"[{100 * board.statistics.level:g}% interval]"
-    heads = [*(f"{one.full_heading} {level}" for one in first), "letters", "rank [places]", "best in"]
-    heads += ["minus the best", p_heading(table.correction)]
-    heads += [*(f"{one.full_heading} {level}" for one in headlines), "n", "lost or odd"]
+    tests = [TITLES.get(name, p_heading(table.correction)) for name in TESTS]
+    heads = [*(f"{one.full_heading} {level}" for one in first), *tests]
+    heads += [*(f"{one.full_heading} {level}" for one in headlines), TITLES["scored"], TITLES["lost"]]
     rows = []
     for row in table.rows:
         against, standing = row.against, row.standing
-        cells = [str(row.number), row.model + (f" ({row.settings})" if row.settings else ""), row.strategy]
+        cells = [str(row.number), _named(row), shortened(row.strategy)]
         cells += [*(measured(row.measures[one.name]) for one in first), standing.letters or DASH]
         cells += [
             f"{standing.rank_text} {standing.places_text}".rstrip(),
@@ -119,8 +143,9 @@ def _print_systems(board: Leaderboard, table: Table) -> None:
         ]
         cells += [against.p_text if against else DASH]
         cells += [measured(row.measures[one.name]) for one in headlines]
-        rows.append([*cells, str(row.counts.scored), row.failures])
+        rows.append([*cells, f"{row.counts.scored}/{row.counts.samples}", row.failures])
     print_blocks(["", "system", "strategy"], heads, rows)
+    print_lines(legend(board, table, {*TESTS, "lost"}, heads))
 
 
 def _print_strategies(board: Leaderboard, table: Table) -> None:
@@ -128,7 +153,7 @@ def _print_strategies(board: Leaderboard, table: Table) -> None:
     print_title("Strategies: mean ± standard deviation over models (how much models differ, no interval)")
     heads = [*board.leading, *board.others]
     rows = [
-        [one.strategy, str(one.models), *(one.spreads[head.name].text for head in heads)]
+        [shortened(one.strategy), str(one.models), *(one.spreads[head.name].text for head in heads)]
         for one in table.strategies
     ]
     print_blocks(["strategy", "models"], [_heading(head) for head in heads], rows)
@@ -137,6 +162,7 @@ def _print_strategies(board: Leaderboard, table: Table) -> None:
 
 def _print_group(board: Leaderboard, group: GroupHead, table: Table) -> None:
     """The values of a group of metrics: of the strategies where they were asked for, else of the systems."""
+    from pmbench.leaderboard.no_interval import reasons
     from pmbench.leaderboard.wording import DASH
 
     reference = table.references.get(group.title)
@@ -150,12 +176,14 @@ def _print_group(board: Leaderboard, group: GroupHead, table: Table) -> None:
         near = reference.nearest_strategies if reference else {}
         marks = [strategy.strategy in near.get(name, ()) for name in group.metrics]
         texts = [strategy.spreads[name].text for name in group.metrics]
-        rows.append([strategy.strategy, *map(_marked, texts, marks)])
+        rows.append([shortened(strategy.strategy), *map(_marked, texts, marks)])
     for row in table.rows if not table.strategies else ():
         near_rows = reference.nearest if reference else {}
         marks = [row.number in near_rows.get(name, ()) for name in group.metrics]
         texts = [row.measures[name].number for name in group.metrics]
-        rows.append([str(row.number), row.model, row.strategy, *map(_marked, texts, marks)])
+        rows.append(
+            [str(row.number), shortened(row.model), shortened(row.strategy), *map(_marked, texts, marks)]
+        )
     print_lines([""])
     print_title(group.title + (", mean ± standard deviation over models" if table.strategies else ""))
     print_blocks(names, [_heading(head) for head in board.columns(group)], rows)
@@ -163,6 +191,8 @@ def _print_group(board: Leaderboard, group: GroupHead, table: Table) -> None:
         of_strategies, of_rows = reference.nearest_strategies.values(), reference.nearest.values()
         marked = any(of_strategies) if table.strategies else any(of_rows)
         print_lines([f"* nearest to {group.reference}"] * marked + [f"- {note}" for note in reference.notes])
+    titles = {head.name: head.title for head in board.columns(group)}
+    print_lines(f"- {line}" for line in reasons(titles, table.rows))
 
 
 def _print_cost(table: Table) -> None:
@@ -173,7 +203,12 @@ def _print_cost(table: Table) -> None:
     if not columns:
         return
     rows = [
-        [str(row.number), row.model, row.strategy, *(cells[place] for _, cells in columns)]
+        [
+            str(row.number),
+            shortened(row.model),
+            shortened(row.strategy),
+            *(cells[place] for _, cells in columns),
+        ]
         for place, row in enumerate(table.rows)
     ]
     print_lines([""])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pmbench.cli.columns import printable
+from pmbench.cli.columns import printable, shortened
 from pmbench.core.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -95,8 +95,8 @@ def _show(found: SeveralTasks) -> None:
     rows = [
         [
             str(one.number),
-            one.model,
-            one.strategy,
+            shortened(one.model),
+            shortened(one.strategy),
             *(between.join(filter(None, cell)) for cell in cells(found, one)),
         ]
         for one in found.rows

@@ -7,6 +7,19 @@ from typing import Any
 
 import click
 
+from pmbench.cli.finite import FINITE
+
+
+class Whole(click.IntRange):
+    """A whole number between two ends, called so where it is none."""
+
+    name = "whole number"
+
+
+RESAMPLES = Whole(100, 1_000_000)
+"""How many resamples or random patterns: a million take minutes, and show p to six digits."""
+SEED = Whole(0)
+
 TASK = click.option("-t", "--task", required=True, help="Name of the task; see: pmbench tasks.")
 DATA = click.option(
     "-d", "--data", help="demo, a file or folder, or hub:ORG/NAME. Default: the task's hub dataset."
@@ -43,7 +56,7 @@ EMBEDDER = click.option(
 )
 LIMIT = click.option("-n", "--limit", type=int, help="Only the first N instances (of the same run).")
 MAX_MISSING = click.option(
-    "--max-missing", type=float, default=0.01, show_default=True, help="Share that may stay without a score."
+    "--max-missing", type=FINITE, default=0.01, show_default=True, help="Share that may stay without a score."
 )
 ALLOW_REMOTE = click.option(
     "--allow-remote",
@@ -54,17 +67,17 @@ CONCURRENCY = click.option(
     "--concurrency", type=int, metavar="N", help="Most requests in flight. Default: what the server bears."
 )
 REQUESTS_PER_MINUTE = click.option(
-    "--requests-per-minute", type=float, metavar="N", help="Send no more than these to a server."
+    "--requests-per-minute", type=FINITE, metavar="N", help="Send no more than these to a server."
 )
 TOKENS_PER_MINUTE = click.option(
-    "--tokens-per-minute", type=float, metavar="N", help="The same in tokens of prompts and answers' limits."
+    "--tokens-per-minute", type=FINITE, metavar="N", help="The same in tokens of prompts and answers' limits."
 )
 MAX_REQUESTS = click.option(
     "--max-requests", type=int, metavar="N", help="Stop the run, to be gone on with, after so many requests."
 )
 MAX_COST = click.option(
     "--max-cost",
-    type=float,
+    type=FINITE,
     metavar="DOLLARS",
     help="Stop the run, to be gone on with, before it costs more.",
 )

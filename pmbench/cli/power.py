@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from pmbench.cli.finite import FINITE
+
 if TYPE_CHECKING:
     from pmbench.core.metric import Metric
     from pmbench.leaderboard.detectable import Detectable
@@ -18,12 +20,12 @@ if TYPE_CHECKING:
     "--against", metavar="RUN", help="Another run of the same data, in place of a rival that is assumed."
 )
 @click.option("--metric", help="Name of a metric of the task. Default: the primary one.")
-@click.option("--difference", type=float, help="How many instances would show it, in the metric's own unit.")
-@click.option("--power", type=float, default=0.8, show_default=True, help="Probability to find it.")
-@click.option("--level", type=float, default=0.95, show_default=True, help="1 less the level of the test.")
+@click.option("--difference", type=FINITE, help="How many instances would show it, in the metric's own unit.")
+@click.option("--power", type=FINITE, default=0.8, show_default=True, help="Probability to find it.")
+@click.option("--level", type=FINITE, default=0.95, show_default=True, help="1 less the level of the test.")
 @click.option(
     "--correlation",
-    type=float,
+    type=FINITE,
     help="Of the assumed rival with the run. Default: 0.5; with --against it is seen.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")

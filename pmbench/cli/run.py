@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from pmbench.cli import options
+from pmbench.cli.finite import FINITE
 
 
 @click.command()
@@ -31,7 +32,7 @@ from pmbench.cli import options
 @click.option("--samples", type=int, default=1, show_default=True, help="Responses per instance.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of sampling.")
 @click.option("--max-tokens", type=int, help="Most tokens of an answer, instead of the strategy's own limit.")
-@click.option("--temperature", type=float, help="Temperature, instead of the strategy's own.")
+@click.option("--temperature", type=FINITE, help="Temperature, instead of the strategy's own.")
 @options.served
 @options.MAX_MISSING
 @options.RETRY_FAILED

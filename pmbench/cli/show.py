@@ -39,7 +39,9 @@ VERY_FEW = 10
 )
 @click.option("--slices", is_flag=True, help="Also the primary metric of every subgroup.")
 @click.option("--runs", "folder", help="The runs folder. Default: PMBENCH_RUNS, or runs.")
+@click.pass_context
 def show(
+    context: click.Context,
     name: str,
     instance: str | None,
     sample: int,
@@ -49,18 +51,32 @@ def show(
     slices: bool,
     folder: str | None,
 ) -> None:
-    """Show one run. RUN is a folder, or a unique beginning of a run's digest."""
-    from pmbench.cli import terminal
+    """Show one run. RUN is a folder, or a unique beginning of a run's digest.
+
+    Exit status: 0 done, 1 the scores are not those of the results, as is said first, 2 an error that you can mend.
+    """
+    from pmbench.running.agreement import checked
     from pmbench.running.plan import runs_folder
     from pmbench.running.reading import read_run
 
     run = read_run(runs_folder(folder), name, scoring)
+    apart = checked(run)
+    if apart is not None:
+        told = f"Not to be trusted: {apart}."
+        click.echo(printable(told), err=instance is not None or instances)
     if instance is not None:
         _show_instance(run, instance, sample)
-        return
-    if instances:
+    elif instances:
         _list_instances(run)
-        return
+    else:
+        _show_run(run, labels, slices=slices)
+    if apart is not None and apart.damaged:
+        context.exit(1)
+
+
+def _show_run(run: StoredRun, labels: tuple[str, ...], *, slices: bool) -> None:
+    from pmbench.cli import terminal
+
     console = terminal.output()
     _show_record(console, run)
     for why in run.broken:
@@ -78,6 +94,7 @@ def show(
     terminal.print_variation(console, task.metrics[0], run.results)
     console.print(terminal.status_text(run.results))
     console.print(terminal.counts_line(run.results), markup=False)
+    terminal.print_unusable(console, run.results)
     for line in terminal.usage_lines(run.results.usage):
         console.print(line, markup=False)
     if labels:

@@ -246,6 +246,14 @@ def counts_line(results: Results) -> str:
     return "; ".join(parts)
 
 
+def print_unusable(console: Console, results: Results) -> None:
+    """Under the counts: which instances have a score that holds no number that can be reported."""
+    from pmbench.running.finite import unusable_lines
+
+    for line in unusable_lines(results.unusable):
+        console.print(printable(line), style="yellow", markup=False, highlight=False, soft_wrap=True)
+
+
 def usage_lines(usage: Mapping[str, UsageTotal]) -> Iterable[str]:
     """Calls, tokens, time and money of the model and of judges; nothing of recorded answers, which took none."""
     for who, total in usage.items():

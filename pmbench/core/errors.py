@@ -38,10 +38,10 @@ class UnknownName(UserError):
     """A name that is not in a list; the nearest names are suggested."""
 
     def __init__(self, kind: str, name: str, known: Iterable[str], *, remedy: str = "") -> None:
-        import difflib
+        from pmbench.core.names import nearest_names
 
         names = sorted(known)
-        near = difflib.get_close_matches(name, names, n=3, cutoff=0.45)
+        near = nearest_names(name, names)
         hint = f"Did you mean {' or '.join(near)}?" if near else f"Known: {', '.join(names) or 'none'}."
         super().__init__(f"no {kind} called {name!r}", remedy=f"{hint} {remedy}".strip())
 

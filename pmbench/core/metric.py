@@ -59,6 +59,7 @@ class Metric(ABC):
             and best case are put there, too.
         digits: decimals shown.
         unit: what is shown after the number (`words`), or `%` for a share shown as per cent.
+        scale: of a number without a unit what it is of, for headings: `of 100`; empty where nobody has to be told.
         group: the table it stands in, under its title; None: with the task's main metrics.
         reference: name of the task's metric that this one should come near to, a number of the data and not of
             the system; that one then stands in a row of its own, not in a column.
@@ -69,6 +70,7 @@ class Metric(ABC):
     scheme: Scheme = "cluster"
     limits: tuple[float, float] | None = None
     bounds: tuple[float, float] | None = None
+    scale: str = ""
 
     def __init__(
         self,

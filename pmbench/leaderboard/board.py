@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
@@ -23,7 +22,7 @@ from pmbench.leaderboard.plain_words import foot, plain_words
 from pmbench.leaderboard.table import Leaderboard, Measure, SliceMeasure, SystemRow, Table
 from pmbench.leaderboard.tested import Comparison, Resampling
 from pmbench.leaderboard.took import took
-from pmbench.leaderboard.wording import failures, interval, shown
+from pmbench.leaderboard.wording import failures, interval, rows_text, shown
 from pmbench.running.agreement import of_values
 from pmbench.running.columns import ScoreColumns
 from pmbench.running.labels import Labels
@@ -78,7 +77,8 @@ def worked_out(
         task: whose runs; its metrics are the columns.
         runs: the runs folder; None: records alone.
         records: a folder with records of runs (`pmbench export`); None: runs alone.
-        include_incomplete: also take incomplete runs; their rows say so.
+        include_incomplete: also take incomplete runs; their rows say so, and stand below those of complete ones:
+            what has answered little may not be what all others are compared with.
         max_missing: greatest share of responses without a score of a run that is taken: a system that answers
             only what it is good at must not come first.
         statistics: how intervals and tests are made.
@@ -117,7 +117,8 @@ def worked_out(
     tables, of_rows = [], []
     for group in comparable(agreeing, task.version, task.options):
         scored = [columns[id(entry)] for entry in group.entries]
-        table, places = _table(metrics, group, scored, statistics, task.cautions)
+        whole = [_enough(entry, max_missing) for entry in group.entries]
+        table, places = _table(metrics, group, scored, statistics, task.cautions, whole)
         table = correction.applied(table)
         strategies, told = by_strategy(correction.metrics, table.rows) if aggregate else ([], [])
         ordered = [scored[place] for place in places]
@@ -178,6 +179,15 @@ def _digest_in(where: str) -> str:
     return [*where.split("/"), "", "", ""][2].rpartition("-")[2]
 
 
+def _enough(entry: Entry, max_missing: float) -> bool:
+    """Whether a run may be the best of its table: complete, and with a score of enough of its responses."""
+    counts = entry.results.counts
+    return (
+        entry.results.status != "incomplete"
+        and counts.failed + counts.missing <= max_missing * counts.samples
+    )
+
+
 def _whole(entry: Entry, max_missing: float, left: list[LeftOut]) -> bool:
     """Whether enough of its responses have a score; if not, the run is left out with the reason."""
     counts = entry.results.counts
@@ -205,14 +215,22 @@ def _table(
     columns: Sequence[ScoreColumns],
     statistics: Resampling,
     cautions: Callable[[Mapping[str, str]], list[str]],
+    whole: Sequence[bool],
 ) -> tuple[Table, list[int]]:
-    """A table of systems, and for each of its rows the place of the system in the group."""
+    """A table of systems, and for each of its rows the place of the system in the group.
+
+    Args:
+        metrics, group, columns, statistics, cautions: of the table.
+        whole: which systems of the group may be the best.
+    """
     primary = metrics[0]
     found = intervals(metrics, columns, statistics)
     names = [f"{one.results.model}\n{one.results.strategy}\n{one.results.run}" for one in group.entries]
-    places = order(primary, [one[primary.name].value for one in found], names)
+    places = order(primary, [one[primary.name].value for one in found], names, whole)
     entries = [group.entries[place] for place in places]
-    tested = compared(primary, [columns[place] for place in places], statistics)
+    tested = compared(
+        primary, [columns[place] for place in places], statistics, [whole[one] for one in places]
+    )
     settings = _settings(entries)
     rows = [
         msgspec.structs.replace(
@@ -240,10 +258,29 @@ def _table(
         pairs=tested.pairs,
         correction=tested.correction,
         common=tested.common,
+        detectable=tested.detectable,
     )
-    told = [*cautions(head.results.judges), *notes(table, metrics, alpha=1 - statistics.level), *tested.notes]
+    below = [row.number for row, place in zip(rows, places, strict=True) if not whole[place]]
+    told = [*cautions(head.results.judges), *notes(table, metrics, alpha=1 - statistics.level)]
+    told += [*_on_parted(below, len(rows)), *tested.notes]
     words = plain_words(table, primary, alpha=1 - statistics.level)
     return msgspec.structs.replace(table, notes=told, words=words, foot=foot(table, head)), places
+
+
+def _on_parted(below: Sequence[int], rows: int) -> list[str]:
+    """What is special about systems that have scored too little."""
+    if not below or rows == 1:
+        return []
+    if len(below) == rows:
+        return [
+            "No system here has scored enough: which is first, and what it is compared with, rests on little."
+        ]
+    has, stands = ("has", "it stands") if len(below) == 1 else ("have", "they stand")
+    told = (
+        f"{rows_text(below)} {has} scored too little to be the best: {stands} below the others without a rank, and"
+        " differences are from the best of the others."
+    )
+    return [told]
 
 
 def _row(

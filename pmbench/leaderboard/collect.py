@@ -3,57 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
-from pmbench.core.digest import SHORT, canonical_json, digest, digest_bytes
 from pmbench.core.errors import StorageError
-from pmbench.running.folder import UNREADABLE, RunFolder, read_json, read_lines
-from pmbench.running.records import RunRecord, ScoreRecord, Scoring
+from pmbench.leaderboard.copies import once_each
+from pmbench.leaderboard.entry import Entry, LeftOut, ScoreLine
+from pmbench.running.agreement import of_counts, of_number, of_settings, of_statistics
+from pmbench.running.folder import (
+    RUN_NAME,
+    SCORING_NAME,
+    RunFolder,
+    read_json,
+    read_lines,
+)
+from pmbench.running.places import Unread, inside, there, why_unread
+from pmbench.running.records import RunRecord, Scoring
 from pmbench.running.results import Results
 
 RESULTS, SCORING, SCORES = "results.json", "scoring.json", "scores.jsonl"
-
-
-class ScoreLine(ScoreRecord, kw_only=True):
-    """A line of `scores.jsonl` as a leaderboard needs it: the evidence is stepped over, not decoded."""
-
-    evidence: msgspec.Raw = msgspec.Raw(b"null")
-
-
-class LeftOut(msgspec.Struct, frozen=True):
-    """A folder that is not in a table.
-
-    Attributes:
-        where: it is below the runs folder, or the folder of records; reason: why it is left out.
-        damaged: whether it should have been in a table and cannot be read, or was changed by another hand.
-    """
-
-    where: str
-    reason: str
-    damaged: bool = False
-
-
-@dataclass(frozen=True)
-class Entry:
-    """One scoring of one run.
-
-    Attributes:
-        where: its folder below the runs folder.
-        record, results, scoring: as in `run.json`, `results.json`, `scoring.json`.
-        scores: the scores that are there, the last of each instance and sample.
-        ids: of a record, whether names in it are `plain` or `hashed`; empty: it is a run's folder.
-    """
-
-    where: str
-    record: RunRecord
-    results: Results
-    scoring: Scoring
-    scores: list[ScoreLine]
-    ids: str = ""
 
 
 class Unusable(Exception):
@@ -66,12 +34,6 @@ class Unusable(Exception):
 
 Found = tuple[str, Entry | Unusable]
 """A folder and what is in it, or why that cannot be used."""
-
-
-class _AskedRaw(msgspec.Struct):
-    """What `run.json` holds of `asked`, as it is written."""
-
-    asked: dict[str, Any]
 
 
 def collect(
@@ -95,13 +57,10 @@ def collect(
 
     found: list[Found] = []
     if runs is not None:
-        found += (
-            (str(path.relative_to(runs)), _tried(task, runs, path, run))
-            for path, run in _folders(runs / task)
-        )
+        found += _runs_below(task, runs)
     if records is not None:
         found += records_below(records, task)
-    entries: dict[tuple[str, str], Entry] = {}
+    entries: list[Entry] = []
     left: list[LeftOut] = []
     for where, entry in found:
         if isinstance(entry, Unusable):
@@ -111,16 +70,8 @@ def collect(
             why = entry.results.reason or "work is left"
             left.append(LeftOut(where, f"incomplete ({why}); --include-incomplete takes it"))
             continue
-        key = (entry.results.run, entry.results.scoring)
-        twin = entries.get(key)
-        if twin is not None:
-            # A look at a few instances does not take the place of a whole run, however new it is.
-            other, entry = sorted(
-                (twin, entry), key=lambda one: (one.results.counts.scored, one.results.finished_at)
-            )
-            left.append(LeftOut(other.where, f"a copy of the run in {entry.where}"))
-        entries[key] = entry
-    return list(entries.values()), left
+        entries.append(entry)
+    return once_each(entries, left), left
 
 
 def _tried(task: str, runs: Path, path: Path, run: RunFolder) -> Entry | Unusable:
@@ -129,35 +80,65 @@ def _tried(task: str, runs: Path, path: Path, run: RunFolder) -> Entry | Unusabl
     except Unusable as error:
         return error
     except OSError as error:
-        return Unusable(f"cannot be read ({error.strerror or type(error).__name__})")
+        return Unusable(why_unread(error))
 
 
-def _folders(below: Path) -> Iterator[tuple[Path, RunFolder]]:
-    """Each scoring's folder with its run; a run without one, and a folder that is no run, as they are."""
-    for path in sorted(below.glob("*/*/")):
-        if path.name.startswith(".") or path.parent.name.startswith("."):
+def _runs_below(task: str, runs: Path) -> Iterator[Found]:
+    """Each scoring of each run; a run without one, what is no run, and what cannot be looked into too."""
+    unread: list[Unread] = []
+    for model, is_folder in inside(runs / task, unread):
+        if not is_folder:
+            yield _where(model, runs), Unusable("not a run: it is no folder", damaged=False)
             continue
-        run = RunFolder(path)
-        scorings = sorted(folder for folder in path.glob("scores/*/") if not folder.name.startswith("."))
-        for folder in scorings or [path]:
-            yield folder, run
+        for path, is_folder in inside(model, unread):
+            if is_folder:
+                yield from _scorings(task, runs, path, unread)
+            else:
+                yield _where(path, runs), _no_folder("run", RUN_NAME.fullmatch(path.name) is not None)
+    for one in unread:
+        yield _where(one.path, runs), Unusable(one.why)
+
+
+def _scorings(task: str, runs: Path, path: Path, unread: list[Unread]) -> Iterator[Found]:
+    run, before = RunFolder(path), len(unread)
+    found = inside(path / "scores", unread)
+    for folder, is_folder in found:
+        if is_folder:
+            yield _where(folder, runs), _tried(task, runs, folder, run)
+        else:
+            damaged = SCORING_NAME.fullmatch(folder.name) is not None
+            yield _where(folder, runs), _no_folder("scoring", damaged)
+    if not any(is_folder for _, is_folder in found) and len(unread) == before:
+        yield _where(path, runs), _tried(task, runs, path, run)
+
+
+def _where(path: Path, runs: Path) -> str:
+    return str(path.relative_to(runs))
+
+
+def _no_folder(what: str, damaged: bool) -> Unusable:
+    """A file where a folder belongs; by its name it is told from a file that somebody put there."""
+    if damaged:
+        return Unusable(f"it is no folder, and a {what}'s folder should be here")
+    return Unusable(f"not a {what}: it is no folder", damaged=False)
 
 
 def _read(task: str, where: str, path: Path, run: RunFolder) -> Entry:
-    if not run.run_json.is_file():
+    if not there(run.run_json):
         raise Unusable("not a run: it has no run.json")
     if path == run.path:
         raise Unusable("not scored yet", damaged=False)
-    if not (path / RESULTS).is_file():
+    if not there(path / RESULTS):
         raise Unusable(f"not finished: it has no {RESULTS}; give the run's command again", damaged=False)
-    if not (path / SCORING).is_file():
-        raise Unusable(
-            f"it has no {SCORING}; move the folder of the scoring away and give the run's command again"
-        )
     record = _decoded(run.run_json, RunRecord)
     results = _decoded(path / RESULTS, Results)
+    try:
+        apart = of_settings(run, path, record, results)
+    except StorageError as error:
+        raise _unusable(error) from None
+    if apart is not None:
+        raise Unusable(str(apart))
     scoring = _decoded(path / SCORING, Scoring)
-    _check_settings(path, run, record, results)
     try:
         lines = read_lines(path / SCORES, ScoreLine)
     except StorageError as error:
@@ -175,39 +156,13 @@ def _decoded(path: Path, kind: type[Any]) -> Any:
     try:
         return read_json(path, kind)
     except StorageError as error:
-        remedy = error.remedy[:1].lower() + error.remedy[1:]
-        raise Unusable(f"{path.name}: {error.what}; {remedy}") from None
+        raise _unusable(error) from None
 
 
-def _check_settings(path: Path, run: RunFolder, record: RunRecord, results: Results) -> None:
-    """Whether the settings are still those by whose digests the run and the scoring are named."""
-    changed = (
-        "was changed after it was written; move the folder of the {} away and give the run's command again"
-    )
-    if not _is_digest(record.digest, _decoded(run.run_json, _AskedRaw).asked, record.asked):
-        raise Unusable(f"run.json {changed.format('run')}")
-    scoring = _decoded(path / SCORING, dict[str, Any])
-    if not _is_digest(results.scoring, scoring, _decoded(path / SCORING, Scoring)):
-        raise Unusable(f"{SCORING} {changed.format('scoring')}")
-    if path.name != results.scoring[:SHORT]:
-        raise Unusable(f"{RESULTS} is of another scoring than its folder is named by")
-    asked = record.asked
-    if (results.task_version, results.strategy, results.fingerprint) != (
-        asked.task_version,
-        asked.strategy,
-        asked.fingerprint,
-    ):
-        raise Unusable(f"{RESULTS} says another strategy, data or version of the task than run.json")
-
-
-def _is_digest(said: str, written: dict[str, Any], read: msgspec.Struct) -> bool:
-    """Whether a digest is that of settings: as this version reads them, or as the one that wrote them did."""
-    try:
-        # Fields that have since been added, with a default, are in no digest of that time.
-        fields = [canonical_json(name) + b":" + canonical_json(value) for name, value in written.items()]
-        return said in (digest(read), digest_bytes(b"{" + b",".join(fields) + b"}"))
-    except UNREADABLE:
-        return False
+def _unusable(error: StorageError) -> Unusable:
+    """Without the folders of this machine, which are nobody's business where the list is published."""
+    remedy = error.remedy[:1].lower() + error.remedy[1:]
+    return Unusable(f"{Path(error.where).name}: {error.what}; {remedy}")
 
 
 def _check(task: str, entry: Entry) -> None:
@@ -219,14 +174,15 @@ def _check(task: str, entry: Entry) -> None:
         raise Unusable(f"{RESULTS} and run.json are of different runs; {again}")
     if results.round != entry.record.round:
         raise Unusable(f"begun anew (--fresh) and not finished; {again}", damaged=False)
-    have = len(entry.scores)
-    if have > results.counts.scored:
-        raise Unusable(
-            f"{RESULTS} is of {results.counts.scored} scores and {SCORES} holds {have}, as after a smaller"
-            f" --limit; {again} without --limit",
-            damaged=False,
-        )
-    if have < results.counts.scored:
-        raise Unusable(f"{RESULTS} is of {results.counts.scored} scores and {SCORES} holds {have}; {again}")
-    if not have:
+    apart = (
+        of_counts(results.counts, entry.record.asked.samples)
+        or of_number(results, len(entry.scores))
+        or of_statistics(entry.scores)
+    )
+    if apart is not None:
+        raise Unusable(str(apart), damaged=apart.damaged)
+    if not entry.scores:
         raise Unusable("it has no score", damaged=False)
+
+
+__all__ = ["Entry", "Found", "LeftOut", "ScoreLine", "Unusable", "collect"]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from pmbench.core.errors import ConfigError
-from pmbench.core.names import name_shown
+from pmbench.core.names import name_shown, nearest_names
 from pmbench.leaderboard.table import ENDING, Leaderboard, MetricHead, SystemRow
 from pmbench.leaderboard.tested import CORRECTIONS, Correction
 from pmbench.leaderboard.wording import DASH, judges_text
@@ -26,6 +26,7 @@ class Column:
         is_words: whether it is set to the left.
         cell: of a system's row.
         values: the numbers or words behind the cell, by name; in full precision.
+        is_metric: whether it is the column of the metric of this name.
     """
 
     name: str
@@ -33,6 +34,7 @@ class Column:
     is_words: bool
     cell: Callable[[SystemRow], Cell]
     values: Callable[[SystemRow], dict[str, Value]]
+    is_metric: bool = False
 
 
 def _difference(row: SystemRow) -> Cell:
@@ -158,6 +160,9 @@ FIXED: dict[str, Column] = {
 """Columns that every task has. A metric of one of these names is chosen as `metric:NAME`."""
 
 
+_SHOWN = 8
+
+
 def parse(text: str, metrics: Sequence[str]) -> list[str]:
     """The columns that a list names: metrics, and those of `FIXED`.
 
@@ -167,7 +172,7 @@ def parse(text: str, metrics: Sequence[str]) -> list[str]:
             `NAME_corrected` of another.
 
     Raises:
-        ConfigError: a name is none, or there is no name.
+        ConfigError: a name is none, or there is no name; the nearest names are told.
     """
     known = [*(f"metric:{name}" if name in FIXED else name for name in metrics), "corrected", *FIXED]
     beside = [f"{name}{ENDING}" for name in metrics]
@@ -175,8 +180,18 @@ def parse(text: str, metrics: Sequence[str]) -> list[str]:
     unknown = [name for name in asked if name not in (*known, *beside)]
     if unknown or not asked:
         what = f"there is no column called {name_shown(unknown[0])}" if unknown else "no column is named"
-        raise ConfigError(what, where="--columns", remedy=f"There are: {', '.join(known)}")
+        raise ConfigError(what, where="--columns", remedy=_remedy(unknown[0] if unknown else "", known))
     return [beside[0] if name == "corrected" and name not in metrics else name for name in asked]
+
+
+def _remedy(name: str, known: Sequence[str]) -> str:
+    """The nearest names, or where none is near the first metrics; those that every task has, and where all are."""
+    near = nearest_names(name, known)
+    own = [one for one in known if one not in (*FIXED, "corrected")]
+    more = f", and {len(own) - _SHOWN} more" if len(own) > _SHOWN else ""
+    metrics = "" if near else f"Of metrics there are {', '.join(own[:_SHOWN])}{more}. "
+    meant = f"Did you mean {' or '.join(near)}? " if near else ""
+    return f"{meant}{metrics}Beside metrics: {', '.join(FIXED)}. All names head the columns of --format csv"
 
 
 TESTS = ("letters", "rank", "best", "difference", "p")
@@ -212,7 +227,7 @@ def columns(
         raise ConfigError(
             f"no system here has {absent[0]!r}",
             where="--columns",
-            remedy=f"There are: {', '.join([*heads, *FIXED])}",
+            remedy=_remedy(absent[0], [*heads, *FIXED]),
         )
     fixed = FIXED | {"p": _p_column(correction)}
     return [fixed[name] if name in fixed else _of_metric(heads[name]) for name in names]
@@ -235,4 +250,4 @@ def _of_metric(head: MetricHead) -> Column:
         return found
 
     title = " ".join(filter(None, [head.full_heading, head.arrow]))
-    return Column(name, title, False, cell, values)
+    return Column(name, title, False, cell, values, is_metric=True)

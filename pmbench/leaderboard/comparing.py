@@ -11,15 +11,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pmbench.core.metric import Metric
-from pmbench.leaderboard.standing import chances_by_place, standing_notes, standings
+from pmbench.leaderboard.no_interval import NOT_SCORED, reasoned
+from pmbench.leaderboard.standing import chances_by_place, drawn_units, standing_notes, standings
 from pmbench.leaderboard.tested import Comparison, Correction, PairTested, Resampling, Standing
 from pmbench.leaderboard.wording import DASH, bare, interval, p_value
 from pmbench.running.columns import ScoreColumns
 from pmbench.running.records import ScoreRecord
 from pmbench.stats.bootstrap import Interval
+from pmbench.stats.checks import UnusableNumbers
 from pmbench.stats.corrections import benjamini_hochberg, holm
+from pmbench.stats.limits import natural_limits
 from pmbench.stats.many_systems import usable_correction
 from pmbench.stats.max_t import max_t
+from pmbench.stats.power import power_of_pair
 from pmbench.stats.randomisation import PairedTest
 from pmbench.stats.schemes import NOTHING, Rows, comparisons
 from pmbench.stats.schemes import intervals as scheme_intervals
@@ -53,7 +57,8 @@ def intervals(
 
     Systems that have scored the same instances share one drawing of resamples.
     """
-    found: list[dict[str, Interval]] = [{metric.name: NOTHING for metric in metrics} for _ in systems]
+    nothing = msgspec.structs.replace(NOTHING, note=NOT_SCORED)
+    found = [dict.fromkeys((metric.name for metric in metrics), nothing) for _ in systems]
     alike: dict[tuple[str, ...], list[int]] = {}
     for index, system in enumerate(systems):
         alike.setdefault((*system.ids, *system.clusters), []).append(index)
@@ -77,7 +82,9 @@ def intervals(
             seed=statistics.seed,
         )
         by_key = {
-            key: msgspec.structs.replace(one, low=metric.within(one.low), high=metric.within(one.high))
+            key: reasoned(
+                msgspec.structs.replace(one, low=metric.within(one.low), high=metric.within(one.high))
+            )
             for (key, (metric, _)), one in zip(parts.items(), drawn, strict=True)
         }
         for index, key in wanted:
@@ -85,13 +92,23 @@ def intervals(
     return found
 
 
-def order(metric: Metric, values: Sequence[float], names: Sequence[str]) -> list[int]:
-    """Places of the systems from the best to the worst; undefined ones last, equal ones by name."""
+def order(
+    metric: Metric, values: Sequence[float], names: Sequence[str], whole: Sequence[bool] | None = None
+) -> list[int]:
+    """Places of the systems from the best to the worst; undefined ones last, equal ones by name.
+
+    Args:
+        metric, values, names: of the systems.
+        whole: which of them have scored enough to be the first; the others stand below them. None: all.
+    """
     sign = 1 if metric.higher_is_better is False else -1
-    return sorted(
-        range(len(values)),
-        key=lambda i: (math.isnan(values[i]), 0.0 if math.isnan(values[i]) else sign * values[i], names[i]),
-    )
+
+    def key(place: int) -> tuple[bool, bool, float, str]:
+        value = values[place]
+        parted = whole is not None and not whole[place]
+        return math.isnan(value), parted, 0.0 if math.isnan(value) else sign * value, names[place]
+
+    return sorted(range(len(values)), key=key)
 
 
 @dataclass(frozen=True)
@@ -104,6 +121,7 @@ class Compared:
         standings: of each system.
         correction: by which the p-values were adjusted.
         common: instances that all systems with a value have scored.
+        detectable: as in `Table`.
         notes: what a reader has to know of all this.
     """
 
@@ -112,10 +130,16 @@ class Compared:
     standings: list[Standing]
     correction: Correction
     common: int
+    detectable: float | None
     notes: list[str]
 
 
-def compared(metric: Metric, systems: Sequence[ScoreColumns], statistics: Resampling) -> Compared:
+def compared(
+    metric: Metric,
+    systems: Sequence[ScoreColumns],
+    statistics: Resampling,
+    whole: Sequence[bool] | None = None,
+) -> Compared:
     """Every two systems on the instances where both have the metric.
 
     p-values are adjusted over all pairs of systems, not only over those with the first: which system is first was
@@ -125,14 +149,16 @@ def compared(metric: Metric, systems: Sequence[ScoreColumns], statistics: Resamp
         metric: the primary one, of any scheme.
         systems: in order of their values, the best first.
         statistics: how it is done.
+        whole: which of them have scored enough to have a rank and a chance of being best; None: all.
     """
     if not systems:
-        return Compared([], [], [], statistics.correction, 0, [])
+        return Compared([], [], [], statistics.correction, 0, None, [])
     scored = [
         {name for name, there in zip(one.ids, one.present(metric), strict=True) if there} for one in systems
     ]
     tests = _all_pairs(metric, systems, scored, statistics)
-    valued = [place for place, ids in enumerate(scored) if ids]
+    placed = [True] * len(systems) if whole is None or not any(whole) else list(whole)
+    valued = [place for place, ids in enumerate(scored) if ids and placed[place]]
     shared = sorted(set.intersection(*(scored[place] for place in valued))) if valued else []
     rows = [_rows(metric, systems[place], shared) for place in valued] if shared else []
     adjusted, used, note = _adjusted(metric, tests, valued, rows, _alike(scored, valued), statistics)
@@ -153,17 +179,38 @@ def compared(metric: Metric, systems: Sequence[ScoreColumns], statistics: Resamp
     pairs.sort(key=lambda pair: (pair.first, pair.second))
     chances = chances_by_place(metric, valued, rows, statistics)
     values = [one.value(metric) for one in systems]
+    stand = standings(metric, values, pairs, chances, alpha=1 - statistics.level, whole=placed)
+    most = max((len(scored[place]) for place in valued), default=0)
+    ranked = [value if has else math.nan for value, has in zip(values, placed, strict=True)]
+    drawn = drawn_units(metric, rows[0]) if rows else 0
     return Compared(
         against=[None, *_against_first(metric, tests, adjusted, scored)],
         pairs=pairs,
-        standings=standings(metric, values, pairs, chances, alpha=1 - statistics.level),
+        standings=stand,
         correction=used,
         common=len(shared),
+        detectable=_detectable(metric, systems, scored, statistics.level),
         notes=[
             *([f"{note}."] if note else []),
-            *standing_notes(metric, values, pairs, used, (len(shared), max(map(len, scored)))),
+            *standing_notes(metric, ranked, pairs, used, (len(shared), most), drawn, stand),
         ],
     )
+
+
+def _detectable(
+    metric: Metric, systems: Sequence[ScoreColumns], scored: Sequence[set[str]], level: float
+) -> float | None:
+    """The smallest difference that the first two systems' data would show, of a metric by cluster."""
+    shared = sorted(scored[0] & scored[1]) if len(systems) > 1 else []
+    if metric.scheme != "cluster" or not shared:
+        return None
+    one, other = (_rows(metric, system, shared) for system in systems[:2])
+    try:
+        found = power_of_pair(metric, one.columns, other.columns, one.clusters, level=level).detectable
+    except UnusableNumbers:
+        return None
+    limits = natural_limits(metric, np.concatenate([one.columns, other.columns]))
+    return None if limits is not None and found > limits[1] - limits[0] else number(found)
 
 
 def _alike(scored: Sequence[set[str]], valued: Sequence[int]) -> bool:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from pmbench.leaderboard.columns import Column, Value, columns
 from pmbench.leaderboard.reported import Reported
 from pmbench.leaderboard.table import Leaderboard, SystemRow, Table
+from pmbench.pages.visible import visible
 
 LEADING = ("kind", "task", "table", "row", "system", "strategy", "settings")
 TRAILING = ("status", "data", "fingerprint", "task_version", "instances", "pmbench")
@@ -50,14 +51,15 @@ def render_csv(board: Leaderboard, found: Reported, names: Sequence[str] | None 
 
 
 def guarded(value: Value) -> Value:
-    """A cell that no spreadsheet takes for a formula, in one line.
+    r"""A cell that no spreadsheet takes for a formula, in one line.
 
     Text that begins like a formula, blanks before it or not, gets an apostrophe before it; control characters and
-    line breaks become blanks. Numbers stay.
+    line breaks become blanks; what is not seen and turns the direction of writing becomes its escape, as `\u202e`.
+    Numbers stay.
     """
     if not isinstance(value, str):
         return value
-    text = _CONTROL.sub(" ", value)
+    text = visible(_CONTROL.sub(" ", value))
     return f"'{text}" if text.lstrip().startswith(_FORMULA) else text
 
 

@@ -79,19 +79,35 @@ def printed(output: str | None, text: str | None) -> str | None:
     return None
 
 
+def _of_ending(path: Path) -> str:
+    """The format that a file's ending names; Markdown where it has none.
+
+    Raises:
+        ConfigError: no format has this ending.
+    """
+    ending = path.suffix.lower()
+    if ending and ending not in _SUFFIXES:
+        raise ConfigError(
+            f"no format has files that end in {name_shown(path.suffix)}",
+            where=f"--output {path}",
+            remedy=f"Endings are {', '.join(_SUFFIXES)}; or name the format with --format",
+        )
+    return _SUFFIXES.get(ending, "md")
+
+
 def files(task: str, output: str | None, text: str | None) -> dict[str, Path]:
     """Which file each format is written to.
 
     Args:
         task: its name, which files in a folder are called by.
         output: what `--output` said: a file, or a folder for `--format`.
-        text: what `--format` said. Without it the file's suffix decides, and Markdown where that says nothing.
+        text: what `--format` said. Without it the file's ending decides; without an ending it is Markdown.
 
     Returns:
         The files by format; nothing where all goes to standard output.
 
     Raises:
-        ConfigError: a format is not known, or several are to go to one place.
+        ConfigError: a format or an ending is not known, or several are to go to one place.
     """
     names = formats_of(text) if text is not None else []
     if output is None or output == "-":
@@ -104,7 +120,13 @@ def files(task: str, output: str | None, text: str | None) -> dict[str, Path]:
         return {}
     path = Path(output)
     if not names:
-        return {_SUFFIXES.get(path.suffix.lower(), "md"): path}
+        return {_of_ending(path): path}
+    if len(names) > 1 and path.suffix.lower() in _SUFFIXES and not path.is_dir():
+        raise ConfigError(
+            f"{len(names)} formats go into a folder, and this is called like a file",
+            where=f"--output {output}",
+            remedy="Name a folder, or one format",
+        )
     if len(names) > 1 or output.endswith("/") or path.is_dir():
         if path.exists() and not path.is_dir():
             raise ConfigError(

@@ -29,7 +29,7 @@ def metric_heads(metrics: Sequence[Metric]) -> list[MetricHead]:
             metric.title,
             metric.higher_is_better,
             metric.formula,
-            metric.unit,
+            metric.unit or metric.scale,
             metric.group.title if metric.group else "",
             metric.headline,
             metric.name in referred,
@@ -157,12 +157,11 @@ def _reference(
 
 
 def nearest(gaps: Mapping[Key, float | None]) -> list[Key]:
-    """Whose gap is the smallest: several where they tie, none where there are not two to choose from."""
+    """Whose gap is the smallest: several where they tie, none where all do or there are not two to choose from."""
     there = {key: gap for key, gap in gaps.items() if gap is not None}
-    if len(there) < 2:
-        return []
-    least = min(there.values())
-    return [key for key, gap in there.items() if gap <= least + _SAME]
+    least = min(there.values(), default=0.0)
+    found = [key for key, gap in there.items() if gap <= least + _SAME]
+    return found if len(found) < len(there) else []
 
 
 def _gap(value: float | None, reference: float | None) -> float | None:

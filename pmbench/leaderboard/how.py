@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import cast
 
 from pmbench.core.metric import Scheme
+from pmbench.leaderboard.standing import FEWEST_FOR_CHANCES
 from pmbench.leaderboard.table import Leaderboard
 from pmbench.leaderboard.tested import CORRECTIONS, Comparison
 from pmbench.leaderboard.wording import listed
@@ -24,6 +25,14 @@ _CHANCE: dict[str, str] = {
     "ranking": "if the two systems were equally good and other messages had been in the inboxes",
 }
 """By scheme, what p is the chance of."""
+
+
+_DRAWN: dict[str, str] = {
+    "cluster": "the clusters of these data drawn again, the same for all systems",
+    "dyadic": "values drawn by how the systems' differences would vary with other messages",
+    "ranking": "inboxes of messages drawn again from these, the same for all systems",
+}
+"""By scheme, what the data sets are of which a chance of being best counts those that a system leads."""
 
 
 def reading(board: Leaderboard) -> Iterator[str]:
@@ -48,13 +57,22 @@ def reading(board: Leaderboard) -> Iterator[str]:
         " not show a difference, not that there is none. The brackets of the difference are not adjusted, and may"
         " exclude 0 where p is large."
     )
+    yield (
+        "- Tests are paired: both systems answered the same instances, and what counts is by how much they differ"
+        " there. So the intervals of two systems may overlap although the two differ; the column of differences and p"
+        " decide, not the overlap."
+    )
     if board.metrics[0].higher_is_better is not None:
         yield (
             "- Systems that have a letter in common cannot be told apart. The rank is the place by value, in brackets"
-            " the best and the worst place that the tests leave a system: it stands behind those that are better"
-            f" beyond doubt and before those that are worse. The chance of being best is in how many of"
-            f" {board.statistics.resamples:,} data sets, drawn again as for the intervals, a system leads this table:"
-            " best of these systems, not of all that there are."
+            " the best and the worst place that the tests leave a system: behind those that the tests find better,"
+            " before those that they find worse."
+        )
+        yield (
+            f"- The chance of being best is in how many of {board.statistics.resamples:,} data sets a system leads"
+            f" this table ({_DRAWN[primary]}): best of these systems, not of all that there are. It is no proof, and"
+            " adds to no p: a system may lead in most of them and yet not be told apart from others. With fewer than"
+            f" {FEWEST_FOR_CHANCES} {'clusters' if primary == 'cluster' else 'messages'} it is not told."
         )
     else:
         yield "- Systems that have a letter in common cannot be told apart."
@@ -67,7 +85,7 @@ def reading(board: Leaderboard) -> Iterator[str]:
     if board.others or board.groups:
         yield (
             "- Tests are made of the primary metric alone. Of the many numbers in the other tables some differ by"
-            " chance: where intervals overlap widely, read nothing into the order."
+            " chance, and none of them was tested: read nothing into their order."
         )
     yield "- Only systems of one table may be compared. ↑ more is better, ↓ less is better."
 

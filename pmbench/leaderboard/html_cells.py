@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pmbench.core.metric import Metric
 from pmbench.leaderboard.columns import FIXED, TESTS, Column, columns
 from pmbench.leaderboard.groups import by_presence
-from pmbench.leaderboard.reported import Reported
+from pmbench.leaderboard.no_interval import reasons
+from pmbench.leaderboard.reported import Reported, told_once
 from pmbench.leaderboard.several_table import SeveralTasks
 from pmbench.leaderboard.table import GroupHead, Leaderboard, MetricHead, SliceMeasure, SystemRow, Table
 from pmbench.leaderboard.took import cost_columns, cost_notes
@@ -109,7 +110,7 @@ def systems(
     chosen = columns(board, names, table.correction)
     measures = [row.measures[primary.name] for row in table.rows]
     scale, rule = narrow_scale(measures), measures[0].value if measures else None
-    down = "ascending" if primary.higher_is_better is False else "descending"
+    down = _sorted(primary, [one.value for one in measures])
     heads: list[Head] = []
     drawn: list[bool] = []
     for name, column in zip(names, chosen, strict=True):
@@ -128,24 +129,36 @@ def systems(
     return Grid("", "", tuple(heads), tuple(lines)), list(zip(names, chosen, strict=True))
 
 
+def _sorted(primary: Metric, values: Sequence[float | None]) -> str:
+    """In which order rows are by their values; none where incomplete ones stand below others that are worse."""
+    down = primary.higher_is_better is not False
+    there = [(value if down else -value) for value in values if value is not None]
+    if there != sorted(there, reverse=True):
+        return ""
+    return "descending" if down else "ascending"
+
+
 def column_name(metric: str) -> str:
     """What the column of a metric is asked for by."""
     return f"metric:{metric}" if metric in FIXED else metric
 
 
 def reported_lines(found: Reported, chosen: Sequence[tuple[str, Column]], primary: Metric) -> list[Line]:
-    """Rows of the paper that have a number in one of the columns; never compared."""
-    lines = []
+    """Rows of the paper that have a number in one of the columns, each once; never compared."""
+    rows = []
     for one in found.row:
-        cells: list[Cell] = []
+        texts: list[str] = []
         for name, column in chosen:
             there = None if name in FIXED else one.values.get(column.name)
-            cells.append(Cell("" if there is None else str(there)))
+            texts.append("" if there is None else str(there))
             if name == column_name(primary.name):
-                cells.append(Cell(""))
-        if any(cell.text for cell in cells):
-            lines.append(Line("", one.system, one.strategy, str(one.table), tuple(cells)))
-    return lines
+                texts.append("")  # the drawing's column
+        if any(texts):
+            rows.append((one, tuple(texts)))
+    return [
+        Line("", one.system, one.strategy, tables, tuple(map(Cell, texts)))
+        for one, tables, texts in told_once(rows)
+    ]
 
 
 def heat_map(table: Table, primary: Metric) -> Grid | None:
@@ -266,9 +279,10 @@ def _group(board: Leaderboard, group: GroupHead, table: Table) -> Grid:
     if reference:
         notes.insert(
             0,
-            f"Bold is what comes nearest to {group.reference} in its column; where intervals overlap,"
-            " another may be as near.",
+            f"Bold is what comes nearest to {group.reference} in its column, where not all systems are as near; this"
+            " is not tested.",
         )
+    notes += reasons({head.name: head.title for head in heads}, table.rows)
     return Grid(group.title, group.about, titles, tuple(lines), tuple(notes))
 
 

@@ -19,7 +19,7 @@ from pmbench.leaderboard.groups import group_heads
 from pmbench.leaderboard.how import reading, statistics
 from pmbench.leaderboard.page import HTML_BEGINNING
 from pmbench.leaderboard.plots import cost_quality_inline
-from pmbench.leaderboard.reported import Reported, humanised, reported
+from pmbench.leaderboard.reported import Reported, humanised, introduction, line_above, reported, whose_data
 from pmbench.leaderboard.table import Leaderboard, Table
 from pmbench.leaderboard.wording import counted, judges_text
 from pmbench.pages import strict
@@ -39,7 +39,8 @@ class Part:
     Attributes:
         number: from 1; table: its words, notes and foot.
         facts: what was compared, label and text.
-        grid: the systems; reported: rows of the paper below the line.
+        grid: the systems.
+        reported: rows of the paper below the line, under the first table alone; above: what the line says.
         heat: subgroups, or None.
         picture: cost against quality; told: the sentence below it, or why there is none.
         others: further tables.
@@ -50,6 +51,7 @@ class Part:
     facts: tuple[tuple[str, str], ...]
     grid: cells.Grid
     reported: tuple[cells.Line, ...]
+    above: str
     heat: cells.Grid | None
     picture: Markup
     told: str
@@ -80,6 +82,8 @@ def render_html(board: Leaderboard, task: Task | type[Task], names: Sequence[str
         how=[line.removeprefix("- ") for line in reading(board)] if board.tables else [],
         statistics=statistics(board) if board.tables else "",
         papers=_papers(found, task),
+        introduction=introduction(board.tables),
+        whose=list(whose_data(board.tables, private=bool(task.dataset.private))),
         source=found.source or task.citation,
         paper_note=found.note,
         shades=range(cells.SHADES),
@@ -135,7 +139,8 @@ def _part(
         table=table,
         facts=tuple(_facts(table)),
         grid=grid,
-        reported=tuple(cells.reported_lines(found, chosen, primary)),
+        reported=tuple(cells.reported_lines(found, chosen, primary)) if number == 1 else (),
+        above=line_above(table),
         heat=cells.heat_map(table, primary) if names is None else None,
         picture=picture,
         told=told,

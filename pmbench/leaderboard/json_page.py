@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from importlib.metadata import version
 
 import msgspec
@@ -10,6 +11,9 @@ from pmbench.leaderboard.collect import LeftOut
 from pmbench.leaderboard.reported import Reported
 from pmbench.leaderboard.table import GroupHead, Leaderboard, MetricHead, Table
 from pmbench.leaderboard.tested import Resampling
+
+_UNSEEN = re.compile("[\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]")
+"""As of `pages.visible`, without what JSON escapes anyway and tells its own lines apart by."""
 
 SCHEMA = 1
 """Raised when a field goes or comes to mean something else; a new field alone does not raise it."""
@@ -57,4 +61,13 @@ def render_json(board: Leaderboard, found: Reported) -> str:
         reported=found,
         left_out=board.left_out,
     )
-    return msgspec.json.format(msgspec.json.encode(document), indent=1).decode() + "\n"
+    return json_text(document)
+
+
+def json_text(document: object) -> str:
+    r"""Indented JSON, in which no character of a name steers a terminal or the direction of writing.
+
+    Such characters are escaped (`\u009b`), which every reader of JSON takes for the characters themselves.
+    """
+    text = msgspec.json.format(msgspec.json.encode(document), indent=1).decode() + "\n"
+    return _UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text)

@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 
 from pmbench.leaderboard.columns import TESTS, Column, columns
-from pmbench.leaderboard.reported import Reported
+from pmbench.leaderboard.reported import Reported, line_above, told_once
 from pmbench.leaderboard.table import Leaderboard, SystemRow, Table
 
 BEGINNING = "% Leaderboard of pmbench"
@@ -201,13 +201,10 @@ def _table(
     yield r"\midrule"
     for row in table.rows:
         yield _row(_system(row, chosen))
-    rows = list(_reported(found, chosen))
+    rows = list(_reported(found, chosen)) if place == 1 else []
     if rows:
         yield r"\midrule"
-        note = (
-            "Reported in the literature, with other judges and perhaps other data: not comparable, not tested"
-        )
-        yield rf"\multicolumn{{{width}}}{{l}}{{\emph{{{tex(note)}}}}} \\"
+        yield rf"\multicolumn{{{width}}}{{l}}{{\pmbenchlong{{0.95}}{{\emph{{{tex(line_above(table))}}}}}}} \\"
         yield from rows
     yield r"\bottomrule"
     yield r"\end{tabular}}"
@@ -232,17 +229,19 @@ def _system(row: SystemRow, chosen: Sequence[Column]) -> list[str]:
 
 
 def _reported(found: Reported, chosen: Sequence[Column]) -> Iterator[str]:
-    for one in found.row:
-        cells = [str(one.values[column.name]) if column.name in one.values else "" for column in chosen]
-        if any(cells):
-            yield _row(
-                [
-                    "",
-                    words_cell(one.system, *SYSTEM),
-                    words_cell(one.strategy, *STRATEGY),
-                    *(number(text) if text else "--" for text in cells),
-                ]
-            )
+    rows = [
+        (one, tuple(str(one.values[column.name]) if column.name in one.values else "" for column in chosen))
+        for one in found.row
+    ]
+    for one, tables, texts in told_once([(one, texts) for one, texts in rows if any(texts)]):
+        yield _row(
+            [
+                "",
+                words_cell(f"{one.system} ({tables})" if tables else one.system, *SYSTEM),
+                words_cell(one.strategy, *STRATEGY),
+                *(number(text) if text else "--" for text in texts),
+            ]
+        )
 
 
 def _character(character: str) -> str:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from pmbench.core.task import Task
 from pmbench.leaderboard.escaping import code, escape, row
 from pmbench.leaderboard.groups import group_heads
 from pmbench.leaderboard.markdown_tables import LEFT, RIGHT, number_cell
-from pmbench.leaderboard.reported import Reported, ReportedTable, humanised
-from pmbench.leaderboard.table import Leaderboard, Table
+from pmbench.leaderboard.reported import Reported, ReportedTable, humanised, introduction, whose_data
+from pmbench.leaderboard.table import Leaderboard
 from pmbench.leaderboard.wording import DASH, blocks
 
 WIDEST = 6
@@ -21,11 +21,10 @@ def reported_section(found: Reported, board: Leaderboard, task: Task | type[Task
     source = found.source or task.citation
     yield "## Reported elsewhere"
     yield ""
-    yield (
-        "**Not comparable with the tables above**: these are the numbers that the paper reports, with another"
-        " judge, and perhaps another version of the data." + (f" Source: {escape(source)}." if source else "")
-    )
-    yield from _of_other_data(board.tables, private=bool(task.dataset.private))
+    from_ = f" Source: {escape(source)}." if source else ""
+    yield f"**Not comparable with the tables above**{introduction(board.tables)}{from_}"
+    for line in whose_data(board.tables, private=bool(task.dataset.private), quoted=code):
+        yield f"**{line}**"
     if any(one.spread for one in found.row):
         yield "After ± stands the spread that the paper gives."
     if found.note:
@@ -72,18 +71,3 @@ def _notes(section: ReportedTable, found: Reported) -> Iterator[str]:
         if one.note:
             named = ", ".join(filter(None, [str(one.table), one.system, one.strategy]))
             yield f"- {escape(named)}: {escape(one.note)}"
-
-
-def _of_other_data(tables: Sequence[Table], *, private: bool) -> Iterator[str]:
-    """Whether the paper's data are those of the tables above, as far as it is known."""
-    own = list(dict.fromkeys(one.data for one in tables if one.kind in ("file", "folder", "datasets")))
-    if any(one.kind == "demo" for one in tables):
-        yield "**These numbers are of the paper's data, not of the demo data.**"
-    if not own:
-        return
-    names = ", ".join(map(code, own))
-    if private:
-        # Only who holds the paper's data knows whether this file is it.
-        yield f"**These numbers are of the paper's data, not of yours** ({names}), unless yours are the paper's."
-    else:
-        yield f"**These numbers are of the paper's data, not of yours** ({names})."

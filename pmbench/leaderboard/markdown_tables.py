@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from pmbench.leaderboard.columns import Column, p_heading
 from pmbench.leaderboard.escaping import code, escape, row
+from pmbench.leaderboard.no_interval import reasons
 from pmbench.leaderboard.table import GroupHead, Leaderboard, Measure, MetricHead, SystemRow, Table
 from pmbench.leaderboard.tested import Comparison
 from pmbench.leaderboard.took import cost_columns, cost_notes
@@ -96,11 +97,13 @@ def group_section(board: Leaderboard, group: GroupHead, table: Table) -> Iterato
     if group.references:
         yield ""
         yield (
-            f"**Bold** is what comes nearest to {escape(group.reference)} in its column; where intervals overlap,"
-            " another may be as near."
+            f"**Bold** is what comes nearest to {escape(group.reference)} in its column, where not all systems are as"
+            " near; this is not tested."
         )
         for note in table.references[group.title].notes:
             yield from ("", escape(note))
+    for line in reasons({head.name: head.title for head in heads}, table.rows):
+        yield from ("", escape(line))
 
 
 def _group_table(heads: Sequence[MetricHead], group: GroupHead, table: Table) -> Iterator[str]:

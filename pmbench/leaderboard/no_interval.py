@@ -27,10 +27,9 @@ def reasoned(found: Interval) -> Interval:
     """
     if found.note or not (math.isnan(found.value) or math.isnan(found.low) or math.isnan(found.high)):
         return found
+    note = ONE_CLUSTER if found.clusters < 2 else HANGS_ON_ONE
     if math.isnan(found.value):
-        note = NOTHING_COUNTS if found.clusters else NOT_SCORED
-    else:
-        note = ONE_CLUSTER if found.clusters < 2 else HANGS_ON_ONE
+        note = NOTHING_COUNTS
     return msgspec.structs.replace(found, note=note)
 
 

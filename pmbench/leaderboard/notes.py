@@ -38,7 +38,8 @@ def _on_clusters(table: Table, metrics: Sequence[Metric]) -> Iterator[str]:
     by_cluster = [metric.title for metric in metrics if metric.scheme == "cluster" and metric.group is None]
     if table.clusters < FEW_CLUSTERS and by_cluster:
         of = "" if metrics[0].scheme == "cluster" else f" of {listed(by_cluster)}"
-        yield f"Only {counted(table.clusters, 'cluster')}: small differences{of} cannot be shown{_size(table, metrics[0])}."
+        only = f"Only {counted(table.clusters, 'cluster')}"
+        yield f"{only}: small differences{of} cannot be shown{_size(table, metrics[0])}."
     if metrics[0].scheme != "cluster" and table.units < FEW_MESSAGES:
         yield f"Only {counted(table.units, 'message')}: little can be concluded from so few."
 
@@ -48,9 +49,10 @@ def _size(table: Table, primary: Metric) -> str:
     if table.detectable is None:
         return ""
     alone = ", tested alone," if len(table.pairs) > 1 else ""
+    size = bare(primary, table.detectable)
     return (
-        f"; of rows 1 and 2{alone} a difference of {bare(primary, table.detectable)} in {primary.title} would be found"
-        " in 8 of 10 such data sets, a smaller one more rarely"
+        f"; of rows 1 and 2{alone} a difference of {size} in {primary.title} would be found in 8 of 10 such data"
+        " sets, a smaller one more rarely"
     )
 
 

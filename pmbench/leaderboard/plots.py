@@ -16,6 +16,7 @@ from pmbench.leaderboard.wording import rows_text
 from pmbench.pages.drawing import inline
 from pmbench.pages.figures import MISSING, Draw, can_draw, figure
 from pmbench.pages.visible import visible
+from pmbench.running import places
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -211,7 +212,7 @@ def _per_cent(axes: Axes, primary: Metric, which: str) -> None:
 
 def _write(path: Path, content: bytes) -> None:
     try:
-        if path.exists() and (path.is_dir() or _MADE_BY.encode() not in path.read_bytes()):
+        if path.exists() and (path.is_dir() or _MADE_BY.encode() not in places.content(path)):
             raise StorageError(
                 "this is no figure of a leaderboard, and would be overwritten",
                 where=str(path),

@@ -9,9 +9,10 @@ from pathlib import Path
 
 from pmbench.core.errors import StorageError
 from pmbench.leaderboard.collect import Entry, Found, ScoreLine, Unusable
-from pmbench.running.folder import storing
+from pmbench.running.agreement import of_statistics
+from pmbench.running.places import Unread, reading
 from pmbench.running.record import RecordLine, RunInRecord
-from pmbench.running.record_files import DamagedRecord, read_record, record_folders
+from pmbench.running.record_files import DamagedRecord, ForeignRecord, read_record, record_folders
 
 _WIDTH = 8
 
@@ -24,22 +25,27 @@ def records_below(folder: Path, task: str) -> list[Found]:
     Raises:
         StorageError: there is no such folder, or a record is of a newer version.
     """
-    with storing(folder):
+    with reading(folder, "Name a folder of records with --records"):
         if not folder.is_dir():
             raise StorageError(
                 "there is no such folder of records", where=str(folder), remedy="Name one with --records"
             )
-        places = list(record_folders(folder))
+    unread: list[Unread] = []
+
+    def where(place: Path) -> str:
+        return str(place.relative_to(folder)) if place != folder else place.name
+
     found: list[tuple[str, tuple[RunInRecord, list[RecordLine]] | Unusable]] = []
-    for place in places:
-        where = str(place.relative_to(folder)) if place != folder else place.name
+    for place in record_folders(folder, unread):
         try:
             read = read_record(place, task)
         except DamagedRecord as error:
-            found.append((where, Unusable(f"a damaged record: {error}; take another copy of it")))
-            continue
-        if read is not None:
-            found.append((where, read))
+            found.append((where(place), Unusable(f"a damaged record: {error}; take another copy of it")))
+        except ForeignRecord as error:
+            found.append((where(place), Unusable(str(error), damaged=error.unknown)))
+        else:
+            found += [(where(place), read)] if read is not None else []
+    found += [(where(one.path), Unusable(one.why)) for one in unread]
     ranks = _ranks([one[0] for _, one in found if not isinstance(one, Unusable)])
     return [
         (where, one if isinstance(one, Unusable) else _entry(where, *one, ranks.get(one[0].salt, {})))
@@ -54,8 +60,9 @@ def _entry(where: str, record: RunInRecord, lines: Sequence[RecordLine], ranks: 
         scores = [_score(line, record.stats, ranks) for line in lines if line.status == "scored"]
     except ValueError:
         return Unusable("a damaged record: a line has more or fewer numbers than there are names of them")
-    if len(scores) != results.counts.scored:
-        return Unusable(f"a damaged record: of {results.counts.scored} scores it holds {len(scores)}")
+    apart = of_statistics(scores)
+    if apart is not None:
+        return Unusable(f"a damaged record: {apart.why}")
     if not scores:
         return Unusable("it has no score", damaged=False)
     return Entry(where, record.run_record(), results, record.scoring, scores, record.ids)

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
 from pmbench.core.errors import ConfigError
 from pmbench.core.registry import resource
 from pmbench.core.task import Task
-from pmbench.leaderboard.table import GroupHead
+from pmbench.leaderboard.table import GroupHead, Table
 from pmbench.leaderboard.wording import DASH
+
+OWN = ("file", "folder", "datasets")
+"""Kinds of data that are a user's own files."""
 
 Number = int | str
 """A number as it is written in the file: `0.50` is not `0.5`."""
@@ -78,6 +81,65 @@ class Reported(msgspec.Struct, frozen=True):
         """What is to be known of the paper's tables that the rows are from, by table."""
         used = {str(one.table) for one in rows}
         return {table: note for table, note in self.tables.items() if table in used}
+
+
+def line_above(table: Table) -> str:
+    """What stands over the paper's rows where they are below measured ones: whose data they are of."""
+    if table.kind == "demo":
+        return (
+            "Numbers of the paper, of the paper's data and not of these demo data, by other judges: not comparable,"
+            " never tested; no system above is better or worse than these"
+        )
+    if table.kind in OWN:
+        return (
+            "Numbers of the paper, of the paper's data and not of these (unless these are the paper's), by other"
+            " judges: not comparable, never tested"
+        )
+    return (
+        "Numbers of the paper, by other judges and perhaps of another version of the data: not comparable, never"
+        " tested"
+    )
+
+
+def whose_data(
+    tables: Sequence[Table], *, private: bool, quoted: Callable[[str], str] = str
+) -> Iterator[str]:
+    """Whether the paper's data are those of a board's tables, as far as it is known; a sentence for each kind.
+
+    Args:
+        tables: of the board; private: whether the paper's data are given to few.
+        quoted: how the name of a file is set.
+    """
+    if any(one.kind == "demo" for one in tables):
+        yield (
+            "These numbers are of the paper's data, not of the demo data: no system above is better or worse than"
+            " these."
+        )
+    own = list(dict.fromkeys(one.data for one in tables if one.kind in OWN))
+    if own:
+        # Only who holds the paper's data knows whether this file is it.
+        unless = ", unless yours are the paper's" if private else ""
+        names = ", ".join(map(quoted, own))
+        yield f"These numbers are of the paper's data, not of yours ({names}){unless}."
+
+
+def introduction(tables: Sequence[Table]) -> str:
+    """What the numbers of the paper are, after `Not comparable with the tables above`."""
+    known = tables and all(one.kind == "demo" or one.kind in OWN for one in tables)
+    data = "and for its own data" if known else "and perhaps for another version of the data"
+    return f": these are the numbers that the paper reports, by another judge, {data}."
+
+
+def told_once(
+    rows: Iterable[tuple[ReportedRow, tuple[str, ...]]],
+) -> list[tuple[ReportedRow, str, tuple[str, ...]]]:
+    """Rows with their cells, each with the paper's tables that it is from: what several tables repeat stands once."""
+    found: dict[tuple[str, str, tuple[str, ...]], tuple[ReportedRow, list[str]]] = {}
+    for one, cells in rows:
+        _, tables = found.setdefault((one.system, one.strategy, cells), (one, []))
+        if one.table not in ("", *tables):
+            tables.append(str(one.table))
+    return [(one, ", ".join(tables), cells) for (_, _, cells), (one, tables) in found.items()]
 
 
 class ReportedTable(msgspec.Struct, frozen=True):

@@ -194,15 +194,13 @@ def _compared(part: _Part, keys: Sequence[Key]) -> tuple[TaskColumns | None, Tas
             f"In {name} systems are compared on the {counted(len(shared), 'instance')} that all of them have scored;"
             " its column has each system's own value."
         )
-    title = f"{name}: {metric.title}"
+    title, unit = f"{name}: {metric.title}", metric.unit or metric.scale
     arrow = {True: "↑", False: "↓", None: ""}[metric.higher_is_better]
     head = TaskHead(
         name,
         part.task.title or name,
         metric.name,
-        " ".join(
-            filter(None, [title, f"({metric.unit})" if metric.unit and metric.unit != "%" else "", arrow])
-        ),
+        " ".join(filter(None, [title, f"({unit})" if unit and unit != "%" else "", arrow])),
         metric.higher_is_better,
         part.table.data if part.table else "",
         part.table.fingerprint if part.table else "",

@@ -13,7 +13,7 @@ import msgspec
 from pmbench.leaderboard import latex
 from pmbench.leaderboard.csv_page import guarded
 from pmbench.leaderboard.escaping import code, escape, row
-from pmbench.leaderboard.json_page import SCHEMA
+from pmbench.leaderboard.json_page import SCHEMA, json_text
 from pmbench.leaderboard.latex import tex
 from pmbench.leaderboard.markdown_tables import LEFT, RIGHT, interval_cell, number_cell
 from pmbench.leaderboard.page import HTML_BEGINNING
@@ -161,7 +161,7 @@ def render_csv(found: SeveralTasks) -> str:
 def render_json(found: SeveralTasks) -> str:
     """Everything, in full precision; numbers that are undefined are null."""
     document = {"schema": SCHEMA, "made_by": f"pmbench {version('pmbench')}", **msgspec.structs.asdict(found)}
-    return msgspec.json.format(msgspec.json.encode(document), indent=1).decode() + "\n"
+    return json_text(document)
 
 
 def render_latex(found: SeveralTasks) -> str:

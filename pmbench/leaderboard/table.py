@@ -102,8 +102,8 @@ class Reference(msgspec.Struct, frozen=True):
     Attributes:
         measures: by the name of the column's metric.
         row, instances: the system on whose scored instances they were computed, and how many these are.
-        nearest: by column, the numbers of the rows that are nearest; several where they tie, none where there
-            are not two to choose from.
+        nearest: by column, the numbers of the rows that are nearest; several where they tie, none where all
+            do or there are not two to choose from.
         nearest_strategies: the same of the means of `Table.strategies`, by name of the strategy.
         notes: where the systems do not agree on the reference.
     """

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -208,8 +207,9 @@ def check_alike(first: StoredRun, second: StoredRun) -> None:
     for words, facet in facets.items():
         one, other = facet(first), facet(second)
         if one != other:
+            verb = "are" if words == "judges" else "is"
             raise ConfigError(
-                f"the two runs cannot be compared: the {words} is {one} in the first and {other} in the second",
+                f"the two runs cannot be compared: the {words} {verb} {one} in the first and {other} in the second",
                 remedy="Compare runs of one task, data and judges: pmbench runs lists them",
             )
 

@@ -16,6 +16,7 @@ from pmbench.models.serving.endpoints import origin
 
 VARIABLE = "PMBENCH_CONFIG"
 FILE = "pmbench.toml"
+_LARGEST = 1 << 20
 
 
 class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -109,6 +110,8 @@ def settings_file() -> Path | None:
 @functools.lru_cache(maxsize=8)
 def _read(path: Path, _changed: int) -> Settings:
     try:
+        if path.stat().st_size > _LARGEST:
+            raise ConfigError(f"it is larger than {_LARGEST:,} bytes, as no settings are", where=str(path))
         found = msgspec.toml.decode(path.read_bytes(), type=Settings)
     except (msgspec.MsgspecError, UnicodeDecodeError, OSError) as error:
         raise ConfigError(str(error), where=str(path)) from None

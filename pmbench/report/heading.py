@@ -8,6 +8,8 @@ from typing import Any
 from pmbench.core.task import Task
 from pmbench.leaderboard.plain_words import NOBODY
 from pmbench.leaderboard.wording import counted, judges_text
+from pmbench.running.agreement import checked
+from pmbench.running.finite import unusable_lines
 from pmbench.running.reading import StoredRun
 from pmbench.running.results import Results
 from pmbench.stats.bootstrap import FEW_CLUSTERS
@@ -53,6 +55,9 @@ def facts(run: StoredRun, results: Results, *, texts: bool) -> list[Fact]:
 
 def cautions(run: StoredRun, task: Task, results: Results) -> Iterator[str]:
     """What keeps the numbers from being taken at their word, the gravest first."""
+    apart = checked(run)
+    if apart is not None:
+        yield f"Not to be trusted: {apart}."
     if run.record.data.kind == "demo":
         yield "Demo data, made up: this shows how a report reads, and nothing of how good the system is."
     if results.round != run.record.round:
@@ -62,6 +67,7 @@ def cautions(run: StoredRun, task: Task, results: Results) -> Iterator[str]:
     yield from _few(task, results)
     yield from _notes(task, results)
     yield from task.cautions(results.judges)
+    yield from unusable_lines(results.unusable)
     for why in run.broken:
         yield f"A scoring of this run cannot be shown: {why}"
 

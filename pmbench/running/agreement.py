@@ -5,19 +5,25 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
-from pmbench.core.errors import StorageError
+import msgspec
+
+from pmbench.core.digest import SHORT, canonical_json, digest, digest_bytes
+from pmbench.core.errors import StorageError, UserError
 from pmbench.core.metric import Metric
 from pmbench.data.fingerprint import id_shown
 from pmbench.running.columns import ScoreColumns
 from pmbench.running.finite import out_of_range
-from pmbench.running.folder import read_lines
+from pmbench.running.folder import UNREADABLE, RunFolder, read_json, read_lines
 from pmbench.running.judging import SCORES
+from pmbench.running.places import content, reading, there
 from pmbench.running.reading import StoredRun
-from pmbench.running.records import ScoreRecord
+from pmbench.running.records import RunRecord, ScoreRecord, Scoring
 from pmbench.running.results import Counts, MetricResult, Results
 
-RESULTS = "results.json"
+RESULTS, SCORING = "results.json", "scoring.json"
 AGAIN = "give the run's command again"
 
 
@@ -43,7 +49,6 @@ def checked(run: StoredRun) -> Apart | None:
 
     Raises:
         StorageError: a file of it cannot be read.
-        UnknownName, PluginError: the task is not installed.
     """
     if run.results is None or run.scores is None or run.results.round != run.record.round:
         return None
@@ -58,11 +63,20 @@ def of_scores(run: StoredRun, good: Sequence[ScoreRecord]) -> Apart | None:
     if run.results is None:
         return None
     return (
-        of_counts(run.results.counts, run.record.asked.samples)
+        (of_settings(run.folder, run.scores, run.record, run.results) if run.scores else None)
+        or of_counts(run.results.counts, run.record.asked.samples)
         or of_number(run.results, len(good))
         or of_statistics(good)
-        or of_values(run.task().metrics, run.results, ScoreColumns(good))
+        or of_values(_metrics(run), run.results, ScoreColumns(good))
     )
+
+
+def _metrics(run: StoredRun) -> Sequence[Metric]:
+    """Those of the run's task; none where it is not installed: what they come to cannot be told then."""
+    try:
+        return run.task().metrics
+    except UserError:
+        return ()
 
 
 def check_scores(run: StoredRun, good: Sequence[ScoreRecord]) -> None:
@@ -71,6 +85,52 @@ def check_scores(run: StoredRun, good: Sequence[ScoreRecord]) -> None:
     if found is not None:
         remedy = found.remedy[:1].upper() + found.remedy[1:]
         raise StorageError(found.why, where=str(run.folder.path), remedy=remedy)
+
+
+def of_settings(folder: RunFolder, scores: Path, record: RunRecord, results: Results) -> Apart | None:
+    """Whether the settings are still those by whose digests the run and the scoring are named.
+
+    Args:
+        folder: of the run, with its record.
+        scores: the folder of a scoring, with its results.
+
+    Raises:
+        StorageError: a file of settings cannot be read.
+    """
+    anew = "move the folder of the {} away and give the run's command again"
+    with reading(scores):
+        if not there(scores / SCORING):
+            return Apart(f"it has no {SCORING}", anew.format("scoring"))
+    if not _is_digest(record.digest, read_json(folder.run_json, _AskedRaw).asked, record.asked):
+        return Apart("run.json was changed after it was written", anew.format("run"))
+    scoring = read_json(scores / SCORING, Scoring)
+    with reading(scores / SCORING):
+        written = msgspec.json.decode(content(scores / SCORING), type=dict[str, Any])
+    if not _is_digest(results.scoring, written, scoring):
+        return Apart(f"{SCORING} was changed after it was written", anew.format("scoring"))
+    if scores.name != results.scoring[:SHORT]:
+        return Apart(f"{RESULTS} is of another scoring than its folder is named by")
+    asked = record.asked
+    said = (results.task_version, results.strategy, results.fingerprint)
+    if said != (asked.task_version, asked.strategy, asked.fingerprint):
+        return Apart(f"{RESULTS} says another strategy, data or version of the task than run.json")
+    return None
+
+
+class _AskedRaw(msgspec.Struct):
+    """What `run.json` holds of `asked`, as it is written."""
+
+    asked: dict[str, Any]
+
+
+def _is_digest(said: str, written: dict[str, Any], read: msgspec.Struct) -> bool:
+    """Whether a digest is that of settings: as this version reads them, or as the one that wrote them did."""
+    try:
+        # Fields that have since been added, with a default, are in no digest of that time.
+        fields = [canonical_json(name) + b":" + canonical_json(value) for name, value in written.items()]
+        return said in (digest(read), digest_bytes(b"{" + b",".join(fields) + b"}"))
+    except UNREADABLE:
+        return False
 
 
 def of_counts(counts: Counts, samples: int) -> Apart | None:
@@ -115,7 +175,7 @@ def of_statistics(good: Iterable[ScoreRecord]) -> Apart | None:
 
 
 def of_values(metrics: Sequence[Metric], results: Results, columns: ScoreColumns) -> Apart | None:
-    """Whether the scores come to the values of the metrics; one that the task has come to have since is passed over."""
+    """Whether the scores come to the values of the metrics, but for one that the task has come to have since."""
     for place, metric in enumerate(metrics):
         if place and metric.name not in results.metrics:
             continue

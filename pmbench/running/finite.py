@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -77,7 +78,7 @@ def _float(value: Any) -> float:
     try:
         return float(value)
     except OverflowError:  # A whole number of more than 308 digits: finite, and far out of range.
-        return math.copysign(math.nextafter(math.inf, 0), value)
+        return sys.float_info.max if value > 0 else -sys.float_info.max
 
 
 def _named(value: float) -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from pmbench.core.digest import canonical_json
 from pmbench.core.errors import StorageError
-from pmbench.running.folder import storing
+from pmbench.running.places import content, storing
 from pmbench.running.records import ScoreRecord
 
 KEY = "labels.key"
@@ -77,7 +77,7 @@ def kept_marks(run: Path) -> Marks | None:
     with storing(path):
         if not path.exists():
             return None
-        text = path.read_bytes()[:100]
+        text = content(path, 1000)[:100]
     try:
         return Marks(bytes.fromhex(text.decode("ascii").strip()))
     except ValueError:

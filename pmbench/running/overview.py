@@ -7,15 +7,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pmbench.core.errors import StorageError
+from pmbench.running.agreement import of_counts
 from pmbench.running.carrying_out import RESULTS
-from pmbench.running.folder import RunFolder, all_runs, read_json, storing
+from pmbench.running.folder import RunFolder, all_runs, read_json
+from pmbench.running.places import Unread
 from pmbench.running.records import RunRecord
 from pmbench.running.results import Results
 
 
 @dataclass(frozen=True)
 class Line:
-    """What a listing shows of one run and scoring, as text; `begun` is a date."""
+    """What a listing shows of one run and scoring, as text; `begun` is a date, `damaged`: it cannot be read."""
 
     digest: str
     task: str
@@ -28,22 +30,38 @@ class Line:
     scored: str = ""
     primary: str = ""
     begun: str = ""
+    damaged: bool = False
 
 
 def overview(runs: Path, task: str | None = None) -> Iterator[Line]:
     """Every run below a folder; one that cannot be read is listed with the reason."""
-    for run in all_runs(runs, task):
+    unread: list[Unread] = []
+    for run in all_runs(runs, task, unread):
         yield from _lines(run)
+    for one in unread:
+        places = [*one.path.relative_to(runs).parts[:3], "", "", ""]
+        yield Line(
+            places[2].rpartition("-")[2],
+            places[0],
+            places[1],
+            "",
+            status=f"{one.path} {one.why}",
+            damaged=True,
+        )
 
 
 def _lines(run: RunFolder) -> Iterator[Line]:
     digest = run.path.name.rpartition("-")[2]
     try:
-        with storing(run.path):
-            record, folders = run.record(), run.scorings()
+        record, folders = run.record(), run.scorings()
     except StorageError as error:
         yield Line(
-            digest, run.path.parent.parent.name, run.path.parent.name, "", status=f"unreadable: {error}"
+            digest,
+            run.path.parent.parent.name,
+            run.path.parent.name,
+            "",
+            status=f"unreadable: {error}",
+            damaged=True,
         )
         return
     if record is None:
@@ -57,8 +75,11 @@ def _lines(run: RunFolder) -> Iterator[Line]:
             found = read_json(folder / RESULTS, Results)
         except StorageError as error:
             status = f"unreadable: {error}"
-            yield Line(digest, asked.task, record.model, asked.strategy, status=status, begun=begun)
+            yield Line(
+                digest, asked.task, record.model, asked.strategy, status=status, begun=begun, damaged=True
+            )
             continue
+        apart = of_counts(found.counts, asked.samples)
         yield Line(
             digest,
             asked.task,
@@ -67,10 +88,11 @@ def _lines(run: RunFolder) -> Iterator[Line]:
             Path(record.data.location).name + _options(record, found),
             folder.name,
             ", ".join(f"{role}={name}" for role, name in found.judges.items()),
-            found.status,
+            found.status if apart is None else f"damaged: {apart}",
             f"{found.counts.scored}/{found.counts.samples}",
             _primary(found),
             begun,
+            apart is not None,
         )
 
 

@@ -12,6 +12,7 @@ import msgspec
 
 from pmbench.core.errors import ConfigError, StorageError, UserError
 from pmbench.core.model import Usage
+from pmbench.running.agreement import check_scores
 from pmbench.running.folder import read_json, read_lines
 from pmbench.running.judging import SCORES
 from pmbench.running.reading import StoredRun, read_records
@@ -64,7 +65,8 @@ def make_record(run: StoredRun, names: Names, *, slices: bool = True) -> Made:
         )
     responses = _latest(read_lines(run.folder.responses, ResponseRecord), run.record.round)
     scores = _latest(read_lines(run.scores / SCORES, ScoreRecord), run.record.round)
-    _check(run, run.results, scores)
+    _check(run, run.results)
+    check_scores(run, [one for one in scores.values() if one.status == "ok"])
     hashed = bool(names.salt)
     for key in (*responses, *scores):
         names.learn([key[0]])
@@ -89,11 +91,11 @@ def _latest(lines: Sequence[Any], number: int) -> dict[Key, Any]:
     return {(line.id, line.sample): line for line in lines if line.round == number}
 
 
-def _check(run: StoredRun, results: Results, scores: Mapping[Key, ScoreRecord]) -> None:
-    good = sum(one.status == "ok" for one in scores.values())
-    if results.round != run.record.round or good != results.counts.scored:
+def _check(run: StoredRun, results: Results) -> None:
+    """Whether the results are of this round of the run, so that its scores can be theirs."""
+    if results.round != run.record.round:
         raise StorageError(
-            f"results.json is of {results.counts.scored} scores and {SCORES} holds {good}",
+            f"results.json is of round {results.round} and the run in round {run.record.round}",
             where=str(run.scores),
             remedy="Give the run's command again",
         )

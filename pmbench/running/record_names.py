@@ -9,13 +9,16 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from pmbench.core.errors import ConfigError
-from pmbench.running.folder import storing
+from pmbench.running.places import content, reading
 
 SALT = "PMBENCH_SALT"
 """Variable of the environment that holds the salt."""
 
 SHORTEST = 16
 """Characters of a salt: who guesses it can try ids until their hashes fit."""
+
+LARGEST = 4096
+"""Bytes of a salt's file: a greater one is none."""
 
 _ROUNDS = 200_000
 _DIGITS = 20
@@ -68,8 +71,8 @@ def salt_from(file: str | None) -> bytes:
     """
     where = f"--salt-file {file}" if file else SALT
     if file:
-        with storing(Path(file)):
-            salt = Path(file).read_bytes().strip()
+        with reading(Path(file), "Name a file with the salt alone"):
+            salt = content(Path(file), LARGEST).strip()
     else:
         salt = os.environ.get(SALT, "").strip().encode("utf-8", "surrogateescape")
     if not salt:

@@ -49,7 +49,7 @@ def test_a_file_that_cannot_be_read_hides_no_other_run(
 ) -> None:
     file(two_runs, name).write_text(content)
     listed = pmbench("runs")
-    assert listed.returncode == 0, listed.stderr
+    assert listed.returncode == 1, listed.stderr
     assert "replay:sound.jsonl" in listed.stdout
     assert f"{name}: the file cannot be read" in " ".join(listed.stdout.split())
     board = pmbench("leaderboard", "-t", "greeting")
@@ -128,7 +128,7 @@ def test_a_score_without_statistics_is_shown_as_lacking_them(pmbench, two_runs: 
     lines = [json.loads(line) for line in scores.read_text().splitlines()]
     scores.write_text("".join(json.dumps({**line, "stats": {}}) + "\n" for line in lines))
     shown = pmbench("show", two_runs, "-i", "1")
-    assert shown.returncode == 0
+    assert shown.returncode == 1 and "Not to be trusted: " in shown.stderr
     assert '"stats": {}' in shown.stdout
     assert "its score lacks statistics of greeting_share" in pmbench("show", two_runs, "--instances").stdout
 
@@ -154,12 +154,14 @@ def test_a_score_that_the_tasks_view_cannot_show_is_shown_as_stored(
 ) -> None:
     run = drafting(pmbench, tmp_path)
     scores = file(run, "scores.jsonl")
-    line = json.loads(scores.read_text().splitlines()[0])
-    scores.write_text(json.dumps({**line, **lacking}) + "\n")
+    first, *others = scores.read_text().splitlines()
+    line = json.loads(first)
+    scores.write_text("\n".join([json.dumps({**line, **lacking}), *others]) + "\n")
     shown = pmbench("show", run, "-i", line["id"])
-    assert shown.returncode == 0, shown.stderr
+    doubted = int("stats" in lacking)  # what explains a score is in no result
+    assert shown.returncode == doubted, shown.stderr
     assert "view of it failed" in shown.stderr and told in shown.stderr
-    assert len(shown.stderr.splitlines()) == 1
+    assert len(shown.stderr.splitlines()) == 1 + doubted
     assert '"stats": {' in shown.stdout
 
 
@@ -230,7 +232,7 @@ def test_in_a_pipe_a_run_is_a_line(plugged: Path, two_runs: Path, tmp_path: Path
     def listed(**environment: str) -> list[str]:
         env = {name: value for name, value in os.environ.items() if name != "COLUMNS"} | environment
         command = [plugged, "-m", "pmbench", "runs"]
-        done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=True)
+        done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
         return done.stdout.splitlines()
 
     (two_runs / "run.json").write_text("{")

@@ -19,7 +19,7 @@ from pmbench.core.metric import F1, Macro, Mean, Metric, MetricGroup, Ratio
 from pmbench.core.task import Task
 from pmbench.running.aggregating import measure
 from pmbench.running.folder import Appender, RunFolder, folder_for, write_json
-from pmbench.running.records import Asked, DataRecord, RunRecord, ScoreRecord, Scoring
+from pmbench.running.records import Asked, DataRecord, ResponseRecord, RunRecord, ScoreRecord, Scoring
 from pmbench.running.results import Counts, Results
 
 
@@ -177,6 +177,13 @@ def write(runs: Path, made: Made, task: type[Task] = Toy) -> RunFolder:
     with Appender(below / "scores.jsonl") as lines:
         for record in records:
             lines.append(record)
+    if made.failed:
+        with Appender(folder.responses) as lines:
+            for index in sorted(made.failed):
+                for sample in range(made.samples):
+                    lines.append(
+                        ResponseRecord(id=f"m{index}", sample=sample, status="failed", failure="timeout")
+                    )
     write_json(below / "scoring.json", scoring)
     write_json(below / "results.json", results(made, task, digest(asked), digest(scoring), records))
     return folder

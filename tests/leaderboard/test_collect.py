@@ -237,7 +237,7 @@ def test_a_look_at_a_few_instances_does_not_take_the_place_of_the_whole_run(tmp_
     shutil.copytree(run.path, copy)
     path = next(copy.glob("scores/*/results.json"))
     results = read_json(path, Results)
-    fewer = msgspec.structs.replace(results.counts, scored=1, instances=1)
+    fewer = msgspec.structs.replace(results.counts, scored=1, samples=1, instances=1)
     write_json(path, msgspec.structs.replace(results, counts=fewer, finished_at="2027-01-01T00:00:00+00:00"))
     lines = path.with_name("scores.jsonl").read_text().splitlines()
     path.with_name("scores.jsonl").write_text(lines[0] + "\n")

@@ -252,6 +252,72 @@ def test_nothing_stands_in_the_way_of_a_reader(
     assert page.heard == []
 
 
+@pytest.fixture(scope="module")
+def wide_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A board with as many subgroups as clinics have specialties."""
+    folder = tmp_path_factory.mktemp("wide")
+    specialties = ["gastroenterology", "endocrinology", "administrative", "cardiology", "mental health"]
+    labels = [f"{name} {place}" for place in range(5) for name in specialties]
+    for number, name in enumerate(["Vendor of drafts A/B", "smollm2-135m", "another system"]):
+        one = Made(model=name, seed=number, skill=0.3 + number / 5, more=themed(12 - number, 6 + number))
+        run = write(folder / "runs", one, Themed).path
+        [path] = run.glob("scores/*/results.json")
+        results = msgspec.json.decode(path.read_bytes(), type=Results)
+        results.slices["specialty"] = {
+            label: SliceResult(3, 3, 0, {results.primary: MetricResult(place / 25, 0.1, 0.9)})
+            for place, label in enumerate(labels)
+        }
+        path.write_bytes(msgspec.json.encode(results))
+    board = leaderboard(Themed, folder / "runs", statistics=FAST)
+    (folder / "page.html").write_text(render_html(board, Themed), encoding="utf-8")
+    return folder / "page.html"
+
+
+def test_on_paper_nothing_is_cut_off_and_nothing_is_closed(opened: Opened, wide_file: Path) -> None:
+    page = opened(wide_file, viewport={"width": 718, "height": 1000})  # A4 between its margins
+    page.emulate_media(media="print")
+    tables = page.locator("table").all()
+    assert len(tables) == 5 and all(table.is_visible() for table in tables)  # also where details are closed
+    assert (
+        page.evaluate(
+            "Array.from(document.querySelectorAll('table'))"
+            ".map((one) => one.getBoundingClientRect().right).filter((right) => right > innerWidth)"
+        )
+        == []
+    )
+
+
+def test_details_are_opened_for_the_printer_and_closed_again(opened: Opened, wide_file: Path) -> None:
+    page = opened(wide_file)
+    closed = "document.querySelectorAll('details:not([open])').length"
+    before = page.evaluate(closed)
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert page.evaluate(closed) == 0 < before
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert page.evaluate(closed) == before
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_on_a_telephone_the_first_number_is_seen_and_names_stay(
+    opened: Opened, wide_file: Path, scheme: str
+) -> None:
+    page = opened(wide_file, color_scheme=scheme, viewport={"width": 390, "height": 844})
+    first = page.locator("table.sortable").first
+    for row in first.locator("tbody").first.locator("tr").all():
+        box = row.locator("td").nth(2).bounding_box()
+        assert box is not None and box["x"] + box["width"] <= 390
+    assert page.locator("caption").count() == 0  # nothing that a scroller would clip
+    for caption in page.locator("p.caption").all():
+        if caption.is_visible():
+            box = caption.bounding_box()
+            assert box is not None and box["x"] + box["width"] <= 390
+    first.evaluate("one => { one.parentElement.scrollLeft = 500 }")
+    name = first.locator("tbody th").first
+    box = name.bounding_box()
+    assert box is not None and box["x"] >= 0
+    assert name.evaluate("one => getComputedStyle(one).backgroundColor") != "rgba(0, 0, 0, 0)"
+
+
 def test_dark_is_dark_and_paper_is_white(opened: Opened, page_file: Path) -> None:
     page = opened(page_file, color_scheme="dark")
     colour = "getComputedStyle(document.documentElement).backgroundColor"

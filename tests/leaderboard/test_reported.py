@@ -65,7 +65,7 @@ def test_reported_numbers_are_set_apart(tmp_path: Path, monkeypatch: pytest.Monk
     text, found = page(tmp_path / "runs", Made(), task=task)
     assert "Reported elsewhere" in found.headings
     assert "**Not comparable with the tables above**" in text
-    assert "another judge, and perhaps another version of the data. Source: A paper (2025)." in text
+    assert "by another judge, and for its own data. Source: A paper (2025)." in text
     assert found.tables[-1] == [
         ["System", "Strategy", "Edit-F1", "Theme f1", "From"],
         ["Model | one", "0-shot", "0.50 ± 0.0", "0.61", "Table 4"],
@@ -77,9 +77,13 @@ def test_reported_numbers_are_set_apart(tmp_path: Path, monkeypatch: pytest.Monk
 @pytest.mark.parametrize(
     ("made", "private", "told"),
     [
-        (Made(), "", "**These numbers are of the paper's data, not of yours** (`messages.jsonl`)."),
+        (Made(), "", "**These numbers are of the paper's data, not of yours (`messages.jsonl`).**"),
         (Made(), "give them with --data", "(`messages.jsonl`), unless yours are the paper's."),
-        (Made(kind="demo"), "", "**These numbers are of the paper's data, not of the demo data.**"),
+        (
+            Made(kind="demo"),
+            "",
+            "**These numbers are of the paper's data, not of the demo data: no system above is better or worse than",
+        ),
         (Made(kind="hub"), "", ""),
     ],
     ids=["own file", "private data", "demo", "hub"],

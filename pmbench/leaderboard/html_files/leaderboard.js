@@ -37,4 +37,15 @@
     }
   }
   for (const line of document.querySelectorAll(".sorts")) line.hidden = false;
+
+  // Paper has no summary to press on: what is closed is opened for it, and closed again.
+  let closed = [];
+  addEventListener("beforeprint", () => {
+    closed = Array.from(document.querySelectorAll("details:not([open])"));
+    for (const held of closed) held.open = true;
+  });
+  addEventListener("afterprint", () => {
+    for (const held of closed) held.open = false;
+    closed = [];
+  });
 })();

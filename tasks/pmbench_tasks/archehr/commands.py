@@ -25,7 +25,7 @@ _JSON = click.option(
     "--json", "json_file", help="Write the numbers as JSON to this file (- for standard output)."
 )
 _RESAMPLES = click.option(
-    "--resamples", type=click.IntRange(100), default=2_000, show_default=True, help="Of intervals."
+    "--resamples", type=click.IntRange(100, 1_000_000), default=2_000, show_default=True, help="Of intervals."
 )
 _SEED = click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of intervals.")
 

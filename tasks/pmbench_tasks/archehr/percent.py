@@ -27,6 +27,8 @@ class Percent(Metric):
         **shown: as of every metric; one decimal, the inner metric's direction and title unless said otherwise.
     """
 
+    scale = "of 100"
+
     def __init__(self, inner: Metric, name: str = "", **shown: Any) -> None:
         settings = {"digits": 1, "higher_is_better": inner.higher_is_better, "title": inner.title, **shown}
         super().__init__(name or inner.name, **settings)
