@@ -11,14 +11,12 @@ import click
 from pmbench.cli.columns import printable
 from pmbench.cli.finite import FINITE
 from pmbench.cli.options import RESAMPLES, SEED
+from pmbench.cli.who_wins_shown import ALPHA
 
 if TYPE_CHECKING:
     from pmbench.core.metric import Metric
     from pmbench.leaderboard.two_runs import Compared, TwoRuns
     from pmbench.stats.equivalence import Equivalence
-
-ALPHA = 0.05
-"""The level of the test."""
 
 
 @click.command()
@@ -142,19 +140,8 @@ def _print(found: TwoRuns, metrics: dict[str, Metric]) -> None:
     from pmbench.cli import terminal, who_wins_shown
 
     console = terminal.output()
-    for name, side in (("A", found.first), ("B", found.second)):
-        console.print(f"{name}  {side.name} (run {side.run[:12]})", markup=False, soft_wrap=True)
-    console.print(
-        f"{found.task}{f', {printable(found.part)}' * bool(found.part)}: {found.common} instances that both have"
-        f" scored{_without(found)}",
-        markup=False,
-    )
-    if found.demo:
-        console.print(
-            "demo data, made up: they show nothing of how good the systems are", markup=False, style="yellow"
-        )
-    for setting in found.settings:
-        console.print(f"they differ in {setting}", markup=False, soft_wrap=True)
+    for line in _head(found):
+        console.print(line, markup=False, soft_wrap=True)
     table = Table("", "A", "B", "A − B", "95% interval", "p", box=None, pad_edge=False, header_style="bold")
     for column in table.columns[1:]:
         column.justify = "right"
@@ -170,8 +157,27 @@ def _print(found: TwoRuns, metrics: dict[str, Metric]) -> None:
         console.print(subgroups)
         if missing:
             console.print(f"{missing}.", markup=False, soft_wrap=True)
+    if found.parts:
+        console.print(
+            "a small p in one subgroup and a large one in another do not show that the subgroups differ: that is not"
+            " tested",
+            markup=False,
+            soft_wrap=True,
+        )
     for line in _ending(found, primary):
         console.print(line, markup=False, soft_wrap=True)
+
+
+def _head(found: TwoRuns) -> Iterator[str]:
+    """Which two runs, on what."""
+    for name, side in (("A", found.first), ("B", found.second)):
+        yield f"{name}  {side.name} (run {side.run[:12]})"
+    part = f", {printable(found.part)}" if found.part else ""
+    yield f"{found.task}{part}: {found.common} instances that both have scored{_without(found)}"
+    if found.demo:
+        yield "demo data, made up: they show nothing of how good the systems are"
+    for setting in found.settings:
+        yield f"they differ in {setting}"
 
 
 def _at_margin(found: Equivalence, primary: Metric) -> Iterator[str]:
@@ -241,7 +247,7 @@ def _lines(found: TwoRuns, primary: Metric) -> Iterator[str]:
         told = {name: f"{count:g} ({100 * count / found.common:.1f}%)" for name, count in share.items()}
         yield (
             f"right: both {told['both']}, only A {told['first']}, only B {told['second']}, neither"
-            f" {told['neither']}"
+            f" {told['neither']}; a tie counts half for each"
         )
 
 

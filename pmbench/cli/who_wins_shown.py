@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from pmbench.cli.columns import printable
@@ -14,13 +14,21 @@ if TYPE_CHECKING:
     from pmbench.leaderboard.two_runs import TwoRuns
     from pmbench.leaderboard.who_wins import Part
 
+ALPHA = 0.05
+"""The level of the tests."""
+
+MOST_NAMED = 4
+"""Subgroups that a sentence names; of more it says how many."""
+
 
 def verdict(found: TwoRuns, primary: Metric, alpha: float) -> str:
     """Which of the two is better, in a sentence, from the test of the primary metric."""
     from pmbench.leaderboard.wording import bare, counted, interval, p_value
 
     test = found.metrics[0].test
-    where = f"on {counted(found.common, 'instance')}" + (f" of {printable(found.part)}" if found.part else "")
+    where = f"on {counted(found.common, 'instance')}"
+    where += f" of {counted(found.units, 'message')}" if found.units else ""
+    where += f" with {printable(found.part)}" if found.part else ""
     if test.p != test.p:
         return f"{primary.title} of A and B could not be tested {where}: see below."
     ends = f" {interval(primary, test.low, test.high)}" if test.low == test.low else ""
@@ -61,17 +69,33 @@ def tables(found: TwoRuns, primary: Metric) -> Iterator[tuple[str, Table, str]]:
     from rich.table import Table
 
     for name, parts in found.parts.items():
-        heads = (printable(name), "n", "A", "B", "A − B", "95% interval", "p (Holm)")
+        clustered = any(part.test.clusters != part.instances for part in parts)
+        more = ("clusters",) * clustered if primary.scheme == "cluster" else ()
+        heads = (printable(name), "n", *more, "A", "B", "A − B", "95% interval", "p (Holm)")
         table = Table(*map(escape, heads), box=None, pad_edge=False, header_style="bold")
         for column in table.columns[1:]:
             column.justify = "right"
         for part in parts:
-            table.add_row(*map(escape, _cells(part, primary)))
+            table.add_row(*map(escape, _cells(part, primary, with_clusters=bool(more))))
         notes = {part.test.note: None for part in parts if part.test.note and part.test.low != part.test.low}
-        yield name, table, "; ".join(notes)
+        yield name, table, "; ".join([*notes, *_out_of_reach(parts)])
 
 
-def _cells(part: Part, primary: Metric) -> list[str]:
+def _out_of_reach(parts: Sequence[Part]) -> Iterator[str]:
+    """Which subgroups could show no difference, whatever the systems: so few clusters of them differ."""
+    from pmbench.leaderboard.wording import listed
+    from pmbench.stats.corrections import holm
+
+    tested = [part for part in parts if part.p_adjusted is not None]
+    least = holm([part.test.least_p for part in tested])
+    names = [printable(part.label) for part, p in zip(tested, least, strict=True) if p > ALPHA]
+    if names:
+        whom = listed(names) if len(names) <= MOST_NAMED else f"{len(names)} of these {len(parts)} subgroups"
+        where = "any of these subgroups" if len(names) == len(parts) > 1 else whom
+        yield f"no difference could be shown in {where}, whatever the systems: too few clusters differ"
+
+
+def _cells(part: Part, primary: Metric, *, with_clusters: bool) -> list[str]:
     from pmbench.leaderboard.wording import DASH, bare, interval, p_value
 
     test = part.test
@@ -80,6 +104,7 @@ def _cells(part: Part, primary: Metric) -> list[str]:
     return [
         printable(part.label),
         str(part.instances),
+        *([str(test.clusters)] * with_clusters),
         primary.shown(part.first),
         primary.shown(part.second),
         bare(primary, test.difference, sign=True) if known else DASH,

@@ -144,6 +144,7 @@ class Task:
         options: typed options (`-o name=value`).
         exporters, views: other file formats of a run; how one instance is shown.
         card, reported: resources of the task's package, `package:path`: CARD.md and reported.toml.
+        stat_words: by name of a statistic, what whoever labels a response is to count (`pmbench labels`).
     """
 
     name: ClassVar[str]
@@ -160,6 +161,7 @@ class Task:
     views: ClassVar[Mapping[str, View]] = {}
     card: ClassVar[str] = ""
     reported: ClassVar[str] = ""
+    stat_words: ClassVar[Mapping[str, str]] = {}
 
     def __init__(self, options: Options | None = None) -> None:
         self.option = options if options is not None else self.options()
@@ -228,6 +230,23 @@ class Task:
 
         Args:
             scores: of each instance that has one, by its id.
+        """
+        return ()
+
+    def to_label(self, instance: Instance, response: Response) -> Sequence[ViewBlock]:
+        """What people read who label a response: all texts that its statistics rest on, and nothing of a score.
+
+        Returns:
+            Empty: what the task's view shows without a score, then all other inputs and what is expected.
+        """
+        return ()
+
+    @classmethod
+    def label_doubts(cls, given: Mapping[str, float], judged: Mapping[str, float]) -> Iterable[str]:
+        """What in people's numbers of one response looks like a slip; counts and names, never text.
+
+        Args:
+            given: statistics that people have filled in; judged: of the same response's score.
         """
         return ()
 

@@ -13,8 +13,8 @@ from pmbench.stats.bootstrap import Interval
 
 _SHOWN = 3
 
-NOT_SCORED = "no value, for its scores do not hold what it is made of"
-NOTHING_COUNTS = "no value, for nothing that the system was scored on counts for it"
+NOT_SCORED = "no value, for no score holds what it is made of"
+NOTHING_COUNTS = "no value, for nothing that was scored counts for it"
 ONE_CLUSTER = "no interval, for only one cluster has anything that counts for it"
 HANGS_ON_ONE = "no interval, for without one of the clusters it would have no value"
 

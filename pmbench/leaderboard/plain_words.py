@@ -71,6 +71,9 @@ class _Words:
         inside = [self._ordered(*pair) for pair in self._among(near) if self._differ(*pair)]
         if inside:
             yield f"Among these, {self._pairwise(inside)}."
+        behind = [self._ordered(*pair) for pair in self._among(far) if self._differ(*pair)]
+        if behind:
+            yield f"Of the {'two' if len(far) == 2 else 'others'}, {self._pairwise(behind)}."
         turned = [number for number in tested if number not in near and number not in far]
         if turned:
             ahead = self._pairwise([(number, self.best) for number in turned])
@@ -101,9 +104,16 @@ class _Words:
         if of_best:
             parts.append(
                 f"{self._listed(of_best)} {self._is_worse(of_best)} {self.names[self.best]},"
-                f" {self._at_most(of_best, [self.best])}, but cannot be told apart from every one of the others"
+                f" {self._at_most(of_best, [self.best])}, but {self._apart_from_some(of_best, near)}"
             )
         return "; ".join([text, *parts]) + "."
+
+    def _apart_from_some(self, numbers: Sequence[int], near: Sequence[int]) -> str:
+        """From whom systems that are behind the first cannot be told apart."""
+        alike = [one for one in near if not all(self._behind(number, one) for number in numbers)]
+        if len(numbers) > 1 and any(self._behind(number, one) for number in numbers for one in alike):
+            return f"cannot all be told apart from {self._listed(alike)}"
+        return f"cannot be told apart from {self._listed(alike)}"
 
     def _alone(self, far: Sequence[int]) -> str:
         p = self._at_most(far, [self.best])

@@ -35,11 +35,25 @@ def unshared(rows: Sequence[SystemOverTasks], heads: Sequence[TaskHead]) -> Iter
 
 
 def same_twice(rows: Sequence[SystemOverTasks], heads: Sequence[TaskHead]) -> Iterator[str]:
-    """Tasks in which all systems have the same values: one measurement that counts twice."""
+    """Tasks of the same data, and those in which all systems have the same values: they count twice."""
+    by_data: dict[str, list[str]] = {}
+    for head in heads:
+        if head.counted:
+            by_data.setdefault(head.fingerprint, []).append(head.task)
+    for names in by_data.values():
+        if len(names) > 1:
+            yield (
+                f"{listed(names)} are of the same data: they are not independent of each other, and count as"
+                f" {len(names)} tasks in the means and in Friedman's test."
+            )
     for one, other in combinations([head for head in heads if head.counted], 2):
         both = [row for row in rows if one.task in row.measures and other.task in row.measures]
         values = [(row.measures[one.task].value, row.measures[other.task].value) for row in both]
-        if len(both) > 1 and all(first == second for first, second in values):
+        if (
+            one.fingerprint != other.fingerprint
+            and len(both) > 1
+            and all(first == second for first, second in values)
+        ):
             yield (
                 f"{one.task} and {other.task} have the same values for every system here: one measurement is counted"
                 " twice in the means."

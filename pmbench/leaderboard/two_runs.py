@@ -25,7 +25,7 @@ from pmbench.running.records import ScoreRecord
 from pmbench.stats.equivalence import Equivalence
 from pmbench.stats.of_lists import unlike
 from pmbench.stats.randomisation import PairedTest
-from pmbench.stats.schemes import METHODS, comparisons, interval_method
+from pmbench.stats.schemes import METHODS, comparisons, difference_method
 
 
 class Side(msgspec.Struct, frozen=True):
@@ -62,6 +62,7 @@ class TwoRuns(msgspec.Struct, frozen=True):
         task: its name; method, intervals: how the test and the intervals of differences are made, in words.
         part: the subgroup that was kept to, as `sex=female`; empty: all instances.
         demo: whether the data are made up.
+        units: messages that pairs or lists are made of; 0 where instances are what is resampled.
         cautions: what a reader has to know of the judges.
         first, second: the runs.
         common: instances that both have scored; only_first, only_second: that one has scored and the other not.
@@ -95,6 +96,7 @@ class TwoRuns(msgspec.Struct, frozen=True):
     intervals: str = ""
     part: str = ""
     demo: bool = False
+    units: int = 0
     cautions: list[str] = []
 
 
@@ -158,8 +160,9 @@ def compare_runs(
         effect=who_wins.effect(primary, columns, common, used.level),
         discordant=who_wins.discordant(primary, each[0], each[1], _clusters(columns[0], common)),
         parts=who_wins.by_label(primary, columns, labels, common, used, alone=slice_by is not None),
-        intervals=interval_method(primary.scheme, metrics[0].test.clusters),
+        intervals=difference_method(primary.scheme, metrics[0].test.clusters),
         part="" if slice_of is None else "=".join(slice_of),
+        units=0 if primary.scheme == "cluster" else len(columns[0].units | columns[1].units),
         demo=sides[0][0].record.data.kind == "demo",
         cautions=task.cautions(sides[0][0].results.judges if sides[0][0].results else {}),
         at_margin=None

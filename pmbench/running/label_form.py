@@ -3,29 +3,29 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
+from pmbench.core.digest import canonical_json
 from pmbench.core.errors import ConfigError, StorageError, UnknownName
 from pmbench.core.metric import Metric
+from pmbench.core.task import Task
 from pmbench.running.folder import read_lines
 from pmbench.running.judging import SCORES
 from pmbench.running.label_marks import made_marks
 from pmbench.running.labels import LEADING, SHORTEST, shielded
 from pmbench.running.reading import StoredRun
 from pmbench.running.records import ScoreRecord
+from pmbench.running.responding import Key
 
 FEWEST, FEWEST_CLUSTERS = 20, 15
 """Labelled responses, and clusters that they are in, below which no judge-corrected value is shown: its interval was
 not simulated for fewer."""
 
 _LONGEST_ID = 64
-
-_STREAM = 11  # a stream of its own
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,8 @@ class Form:
         text: as CSV.
         rows, scored: how many responses were chosen, of how many; clusters: in how many clusters they are.
         statistics: the columns to fill in; metrics: titles of what they make.
+        words: by statistic, what is to be counted.
+        answers: the digest of each answer by id and sample, in the rows' order.
     """
 
     text: str
@@ -44,6 +46,8 @@ class Form:
     clusters: int
     statistics: tuple[str, ...]
     metrics: tuple[str, ...]
+    words: dict[str, str]
+    answers: dict[Key, str]
 
 
 def label_form(run: StoredRun, metrics: Sequence[str], sample: int, seed: int) -> Form:
@@ -51,7 +55,8 @@ def label_form(run: StoredRun, metrics: Sequence[str], sample: int, seed: int) -
 
     Every scored response has the same chance to be chosen, whatever its cluster and its score: prediction-powered
     values rest on that. Rows are in the order in which they were drawn, so that whoever stops early has labelled a
-    random choice too.
+    random choice too. The order is one of hashes of seed, id and sample: of two runs of the same data the same
+    responses are drawn, also where one of them lacks a score, so that the two can be compared.
 
     Args:
         run: with the scoring whose scored responses are drawn from.
@@ -72,8 +77,7 @@ def label_form(run: StoredRun, metrics: Sequence[str], sample: int, seed: int) -
     lines = read_lines(run.scores / SCORES, ScoreRecord)
     latest = {(line.id, line.sample): line for line in lines if line.round == run.record.round}
     scores = [latest[key] for key in sorted(latest) if latest[key].status == "ok"]
-    order = np.random.default_rng([seed, _STREAM]).permutation(len(scores))[:sample]
-    drawn = [scores[place] for place in order]
+    drawn = sorted(scores, key=lambda score: _place(score, seed))[:sample]
     clusters = len({score.cluster or score.id for score in drawn})
     if not enough(len(drawn), clusters):
         raise ConfigError(
@@ -92,7 +96,22 @@ def label_form(run: StoredRun, metrics: Sequence[str], sample: int, seed: int) -
             [beginning, shielded(score.id), score.sample, marks.of(score), *[""] * len(statistics)]
         )
     titles = tuple(metric.title for metric in chosen)
-    return Form(text.getvalue(), len(drawn), len(scores), clusters, statistics, titles)
+    words = stat_words(run.task(), chosen)
+    answers = {(score.id, score.sample): score.response for score in drawn}
+    return Form(text.getvalue(), len(drawn), len(scores), clusters, statistics, titles, words, answers)
+
+
+def stat_words(task: Task, metrics: Sequence[Metric]) -> dict[str, str]:
+    """What each statistic of some metrics is: by the task, else by the formula that it stands in."""
+    found: dict[str, str] = {}
+    for metric in metrics:
+        for name in metric.stat_names:
+            found.setdefault(name, task.stat_words.get(name, f"as in {metric.title}: {metric.formula}"))
+    return found
+
+
+def _place(score: ScoreRecord, seed: int) -> bytes:
+    return hashlib.sha256(canonical_json(["pmbench labels", seed, score.id, score.sample])).digest()
 
 
 def enough(responses: int, clusters: int) -> bool:

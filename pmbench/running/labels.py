@@ -15,7 +15,6 @@ from typing import Any
 
 from pmbench.core.dataset import Row
 from pmbench.core.errors import DataError
-from pmbench.core.names import name_shown
 from pmbench.data.fingerprint import id_shown
 from pmbench.data.tables import read_table
 
@@ -54,7 +53,7 @@ class Labels:
 
     Attributes:
         files: names, as the user gave them.
-        statistics: the columns after the first four.
+        statistics: the columns after the first four, of all files: what a file lacks is unlabelled in its rows.
         filled: rows in which something is filled in; empty: how many others there are.
     """
 
@@ -80,25 +79,17 @@ def read_labels(paths: Iterable[str | Path]) -> Labels:
         paths: CSV (with commas, semicolons or tabs; a byte order mark does no harm) or another kind of table.
 
     Raises:
-        DataError: a file that cannot be read, or lacks a column; files whose statistics differ; a cell that is no
-            digest, no number of a sample or no finite number; two rows for one response; nothing is filled in.
+        DataError: a file that cannot be read, or lacks one of the first four columns; a cell that is no digest, no number of a sample or no finite number; two rows for one response; nothing is filled in.
     """
     names = tuple(map(str, paths))
-    first: tuple[str, ...] = ()
+    columns: dict[str, None] = {}
     filled: list[Label] = []
     seen: dict[tuple[str, str, int], Row] = {}
     empty = 0
     for name in names:
         rows = read_table(name)
         statistics = _statistics(rows[0], name)
-        if first and set(statistics) != set(first):
-            apart = sorted(set(statistics) ^ set(first))
-            raise DataError(
-                f"its statistics are not those of {names[0]}: {name_shown(apart[0])} is in one of them only",
-                where=name,
-                remedy="Give files with the same columns, or one at a time",
-            )
-        first = first or statistics
+        columns |= dict.fromkeys(statistics)
         for row in rows:
             label = _label(row, statistics)
             key = (label.run[:SHORTEST], label.id, label.sample)
@@ -122,7 +113,7 @@ def read_labels(paths: Iterable[str | Path]) -> Labels:
             where=", ".join(names),
             remedy="Have people fill in the columns after the fourth",
         )
-    return Labels(names, first, tuple(filled), empty)
+    return Labels(names, tuple(columns), tuple(filled), empty)
 
 
 def shielded(name: str) -> str:

@@ -21,9 +21,12 @@ _NOT_SPLIT = {
 }
 """By scheme, why the variance of its metrics is not split."""
 
+FEWEST = 10
+"""Of fewer instances a split is anybody's guess: shares of nothing and of all are usual then."""
+
 
 def variation(
-    metric: Metric, records: Sequence[ScoreRecord], samples: int, instances: int
+    metric: Metric, records: Sequence[ScoreRecord], samples: int, instances: int, *, fewest: int = FEWEST
 ) -> Variation | None:
     """Split the variance of the metric into instances and samples, and clusters where there are any.
 
@@ -32,6 +35,7 @@ def variation(
         records: scores that are there.
         samples: responses asked for of each instance.
         instances: of the run.
+        fewest: instances that a split takes, 2 at least.
 
     Returns:
         None where there is one sample of each instance, or no score.
@@ -45,8 +49,12 @@ def variation(
         return Variation(note="no score has its statistics")
     columns = scores.by_sample(metric, samples)
     complete = np.array([not np.isnan(one).any() for one in columns])
-    if complete.sum() < 2:
-        return Variation(note="fewer than two instances have the scores of all of their samples")
+    if complete.sum() < fewest:
+        there = int(complete.sum())
+        return Variation(
+            note=f"that takes {fewest} instances with the scores of all of their samples, and there"
+            f" {'is' if there == 1 else 'are'} {there}"
+        )
     values = response_scores(metric, columns[complete])
     if not np.isfinite(values).all():
         return Variation(note="its formula has no value or no slope on these scores")

@@ -69,6 +69,15 @@ class Rows:
     arrays: Sequence[Sequence[Mapping[str, Any]]] = ()
 
 
+def difference_method(scheme: Scheme, clusters: int) -> str:
+    """How intervals of a difference of two systems are made where there are so many clusters, in words."""
+    if scheme == "dyadic":
+        return "dyadic-robust variance of the differences with leave-out correction, Student's t"
+    if scheme == "ranking":
+        return "both systems on the same draws of messages, widened, Student's t"
+    return interval_method(scheme, clusters)
+
+
 LONGEST = 300
 """Items of a list beyond which no interval is made: it would take minutes."""
 

@@ -145,7 +145,7 @@ def test_ties_are_said_to_be_ties(tmp_path: Path) -> None:
     assert "Rows 1 and 2 have the same Edit-F1; their order says nothing." in found.notes
     pair = found.rows[1].against
     assert pair is not None
-    assert (pair.difference, pair.p, pair.text) == (0, 1, "0.000 [0.000, 0.000]")
+    assert (pair.difference, pair.p, pair.text) == (0, 1, "0.000 [-0.142, 0.142]")
 
 
 def test_few_clusters_are_pointed_out(tmp_path: Path) -> None:

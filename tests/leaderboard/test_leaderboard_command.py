@@ -85,9 +85,7 @@ def test_groups_are_tables_with_the_reference_and_marks(shown: Callable[..., str
     recall = section(text, "Content recall by theme")
     assert recall[0].split()[:3] == ["system", "strategy", "Empathy"]
     assert all(line.endswith("–") for line in recall[1:5])  # No reply has a sentence of `other`.
-    assert recall[5:] == [
-        "- Rows 1, 2, 3 and 4, Other: no value, for nothing that the system was scored on counts for it."
-    ]
+    assert recall[5:] == ["- Rows 1, 2, 3 and 4, Other: no value, for nothing that was scored counts for it."]
     shares = section(text, "Share of drafts with each theme")
     assert shares[1].startswith("   clinicians' replies")
     assert shares[1].split()[-1] == "0.00"

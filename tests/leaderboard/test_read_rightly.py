@@ -185,7 +185,7 @@ def test_whatever_has_no_interval_has_a_reason_in_json_and_under_its_table(tmp_p
             assert (measure["low"] is None) <= bool(measure["note"])
     reasons = (
         "Rows 1 and 2, Alpha: no interval, for only one cluster has anything that counts for it.",
-        "Rows 1 and 2, Beta: no value, for nothing that the system was scored on counts for it.",
+        "Rows 1 and 2, Beta: no value, for nothing that was scored counts for it.",
     )
     for page in (render_markdown(found, Themed), render_html(found, Themed)):
         for reason in reasons:

@@ -46,7 +46,7 @@ def drawn(n: int, samples: int, *, seed: int = 0, within: float = 0.15) -> list[
 
 def test_numbers_and_words_by_hand() -> None:
     """1, 3 and 7, 9: sample 2, instance 17 (see the tests of the statistics); √9 = 3, one sample √9.5, any √8.5."""
-    found = variation(GRADE, of({"a": [1, 3], "b": [7, 9]}), 2, 2)
+    found = variation(GRADE, of({"a": [1, 3], "b": [7, 9]}), 2, 2, fewest=2)
     assert found is not None
     assert (found.instance, found.sample, found.se, found.cluster) == (pytest.approx(17), 2, 3, None)
     first, second = told(GRADE, found).splitlines()
@@ -99,7 +99,9 @@ def test_instances_that_lack_a_sample_are_left_out_and_counted() -> None:
     lacking = variation(GRADE, [*records[:-1], record(records[-1].id, 1, other=1.0)], 2, 33)
     assert lacking is not None and lacking.left_out == 6
     only = variation(GRADE, of({"a": [1, 2], "b": [3]}), 2, 2)
-    assert only == Variation(note="fewer than two instances have the scores of all of their samples")
+    assert only == Variation(
+        note="that takes 10 instances with the scores of all of their samples, and there is 1"
+    )
 
 
 def test_where_there_is_nothing_to_split_it_says_why() -> None:
@@ -114,7 +116,7 @@ def test_where_there_is_nothing_to_split_it_says_why() -> None:
     other = variation(Mean("z"), of({"a": [1, 0], "b": [1, 1]}), 2, 2)
     assert other is not None and other.note == "no score has its statistics"
     nothing = Ratio("tp", "fp", "odds")
-    empty = variation(nothing, [record(n, k, tp=0, fp=0) for n in "ab" for k in (0, 1)], 2, 2)
+    empty = variation(nothing, [record(n, k, tp=0, fp=0) for n in "ab" for k in (0, 1)], 2, 2, fewest=2)
     assert empty is not None and empty.note == "its formula has no value or no slope on these scores"
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
-from pmbench import Instance, Response, Row, Score
+from pmbench import Instance, Response, Row, Score, ViewBlock
 from pmbench_tasks.archehr.base import Archehr, inputs_of, needed, needed_questions
 from pmbench_tasks.archehr.cases import Case
 from pmbench_tasks.archehr.exporters import official_scores, submission
@@ -14,7 +14,7 @@ from pmbench_tasks.archehr.metrics import METRICS
 from pmbench_tasks.archehr.options import AnswerOptions
 from pmbench_tasks.archehr.relevance import RELEVANCE
 from pmbench_tasks.archehr.strategies import ANSWER_STRATEGIES
-from pmbench_tasks.archehr.views import evidence_view
+from pmbench_tasks.archehr.views import blocks_to_label, evidence_view
 
 
 class AnswersWithCitations(Archehr):
@@ -30,6 +30,11 @@ class AnswersWithCitations(Archehr):
     exporters: ClassVar = {"archehr": submission, "archehr-scores": official_scores}
     card = "pmbench_tasks.archehr:CARD-archehr-qa.md"
     reported = "pmbench_tasks.archehr:reported.toml"
+    stat_words: ClassVar = {
+        "strict_tp": "essential sentences of the note that the answer cites, each counted once",
+        "strict_fp": "sentences of the note that the answer cites and that are not essential",
+        "strict_fn": "essential sentences of the note that the answer does not cite",
+    }
 
     def instance_of(self, case: Case, row: Row) -> Instance:
         """A case with its sentences; its key is for scoring.
@@ -41,6 +46,10 @@ class AnswersWithCitations(Archehr):
         needed(case, row, case.sentences, "note sentences")
         needed(case, row, case.relevance, "relevance labels, so no answer to it can be scored")
         return self.made(case, inputs_of(case))
+
+    def to_label(self, instance: Instance, response: Response) -> Sequence[ViewBlock]:
+        """Questions, the note with the key's labels, the clinician's answer and the answer."""
+        return blocks_to_label(instance.target["case"], response.text)
 
     async def score(self, instance: Instance, response: Response, judges: Mapping[str, Any]) -> Score:
         """Factuality and relevance of one answer."""

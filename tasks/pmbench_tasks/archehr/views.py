@@ -134,6 +134,17 @@ def _link(text: str, *, right: bool, found: bool) -> ViewLine:
     return ViewLine(text, "deleted", "in vain")
 
 
+def blocks_to_label(case: Case, answer: str) -> list[ViewBlock]:
+    """What people read who label an answer: nothing of its score, the key's labels beside the note's sentences."""
+    note = [ViewLine(f"{one.id}  {one.text}", beside=case.relevance.get(one.id, "")) for one in case.sentences]
+    return [
+        *_asked(case),
+        ViewBlock("The note, with what the key says of each sentence", tuple(note)),
+        *([ViewBlock("The clinician's answer", (ViewLine(case.answer),))] if case.answer else []),
+        ViewBlock("The answer to label", (ViewLine(answer),)),
+    ]
+
+
 def _asked(case: Case) -> list[ViewBlock]:
     return [
         ViewBlock("The patient's question", (ViewLine(case.narrative),)),

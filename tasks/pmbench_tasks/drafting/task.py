@@ -15,10 +15,12 @@ from pmbench import (
     Row,
     Score,
     Task,
+    ViewBlock,
     split_sentences,
 )
 from pmbench_tasks.drafting.judges import CONTENT, THEME
 from pmbench_tasks.drafting.judging.answer import valid
+from pmbench_tasks.drafting.labelling import STAT_WORDS, doubts, texts_to_label
 from pmbench_tasks.drafting.metrics import METRICS
 from pmbench_tasks.drafting.scoring import has_tags, judge, score_of, words
 from pmbench_tasks.drafting.strategies import STRATEGIES
@@ -99,6 +101,7 @@ class Drafting(Task):
     metrics = METRICS
     scoring_version = 2
     views: ClassVar = {"edits": edits_view}
+    stat_words = STAT_WORDS
 
     def instances(self, rows: Iterable[Row]) -> Iterator[Instance]:
         """One instance per row.
@@ -141,6 +144,15 @@ class Drafting(Task):
     def draft_of(self, response: Response) -> str:
         """The text of a response that is scored; words that it leaves out are counted as `words_cut`."""
         return response.text
+
+    def to_label(self, instance: Instance, response: Response) -> list[ViewBlock]:
+        """Message, chart, the reply and the draft, both with numbered sentences."""
+        return texts_to_label(instance, valid(self.draft_of(response)))
+
+    @classmethod
+    def label_doubts(cls, given: Mapping[str, float], judged: Mapping[str, float]) -> Iterator[str]:
+        """Another number of the reply's sentences than there are, and drafts said to be usable with edits."""
+        return doubts(given, judged)
 
     async def score(self, instance: Instance, response: Response, judges: Mapping[str, Any]) -> Score:
         """Count the expected edits, of content and of themes.

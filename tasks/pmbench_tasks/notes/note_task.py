@@ -87,6 +87,10 @@ class NotesChecklist(ChecklistTask):
             found = sections_of(response.text, headers=self.option.headers)[section]
         return body_of(found, headers=self.option.headers).strip()
 
+    def shown_to_judge(self, instance: Instance, response: Response) -> tuple[str, str]:
+        """The transcript, and the section that is judged or the whole note."""
+        return str(instance.inputs["transcript"]), self.judged(instance, response)
+
     async def score(self, instance: Instance, response: Response, judges: Mapping[str, Any]) -> Score:
         """Have every question answered about the section that is judged, or the whole note.
 
@@ -96,6 +100,6 @@ class NotesChecklist(ChecklistTask):
             Unscored: no question was answered.
         """
         judge: ChecklistJudge = judges["checklist"]
-        source, text = str(instance.inputs["transcript"]), self.judged(instance, response)
+        source, text = self.shown_to_judge(instance, response)
         answers: list[Answered] = await judge.ask(self.checklist, source, text)
         return score_of(self.checklist, answers, source=source, text=text)

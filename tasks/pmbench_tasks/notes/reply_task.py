@@ -44,6 +44,10 @@ class RepliesChecklist(ChecklistTask, SyPPM):
         yield from self.told_of_checklist()
         yield from super().remarks(instances)
 
+    def shown_to_judge(self, instance: Instance, response: Response) -> tuple[str, str]:
+        """The message with its chart, and the draft."""
+        return source_of(instance), self.draft_of(response).strip()
+
     async def score(self, instance: Instance, response: Response, judges: Mapping[str, Any]) -> Score:
         """Have every question answered about the draft.
 
@@ -53,7 +57,7 @@ class RepliesChecklist(ChecklistTask, SyPPM):
             Unscored: no question was answered.
         """
         judge: ChecklistJudge = judges[ROLE]
-        source, text = source_of(instance), self.draft_of(response).strip()
+        source, text = self.shown_to_judge(instance, response)
         answers: list[Answered] = await judge.ask(self.checklist, source, text)
         return score_of(self.checklist, answers, source=source, text=text)
 
