@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from pmbench.running.reading import StoredRun
 
 
+_NAMED = 3
+
+
 def show_corrected(run: StoredRun, files: Sequence[str]) -> None:
     """Print what the judge gives, what people's labels alone give, and both together.
 
@@ -29,6 +32,7 @@ def show_corrected(run: StoredRun, files: Sequence[str]) -> None:
     from pmbench.running.folder import read_lines
     from pmbench.running.judging import SCORES
     from pmbench.running.label_form import check_judged
+    from pmbench.running.label_slips import slips
     from pmbench.running.label_values import all_corrected, check_labels, covered, fitting_marks, told
     from pmbench.running.labels import read_labels
     from pmbench.running.records import ScoreRecord
@@ -44,7 +48,8 @@ def show_corrected(run: StoredRun, files: Sequence[str]) -> None:
             where=", ".join(found.files),
             remedy="Make a form with pmbench labels",
         )
-    metrics = run.task().metrics
+    task = run.task()
+    metrics = task.metrics
     usable = covered(metrics, found)
     marks = fitting_marks(run.folder.path, own)
     lines = read_lines(run.scores / SCORES, ScoreRecord)
@@ -60,9 +65,14 @@ def show_corrected(run: StoredRun, files: Sequence[str]) -> None:
             rows.append(_row(metric, by_judge, corrected[metric.name]))
     heads = ("metric", "judge", "judge-corrected", "labelled only", "λ", "labelled")
     print_columns(heads, rows)
-    notes = dict.fromkeys(one.note for one in corrected.values() if one.note)
+    titles = {metric.name: metric.title for metric in usable}
+    notes: dict[str, list[str]] = {}
+    for name, one in corrected.items():
+        if one.note:
+            notes.setdefault(one.note, []).append(titles[name])
     for line in (
-        *notes,
+        *(f"{_some(named)}: {note}" for note, named in notes.items()),
+        *slips(own, scores, task.label_doubts, metrics),
         *told(found, own),
         "judge-corrected values hold where the labelled responses were chosen at random",
     ):
@@ -74,6 +84,14 @@ def _row(metric: Metric, by_judge: Triple, found: Corrected) -> tuple[str, ...]:
     weight = "–" if found.weight is None else f"{found.weight:.2f}"
     labelled = f"{found.labelled} of {found.responses}"
     return metric.title, *(_measured(metric, *one) for one in values), weight, labelled
+
+
+def _some(titles: Sequence[str]) -> str:
+    """`A, B, C and 6 other metrics`."""
+    from pmbench.leaderboard.wording import listed
+
+    more = len(titles) - _NAMED
+    return listed(titles) if more < 2 else f"{', '.join(titles[:_NAMED])} and {more} other metrics"
 
 
 def _measured(metric: Metric, value: float | None, low: float | None, high: float | None) -> str:

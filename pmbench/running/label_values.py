@@ -11,15 +11,16 @@ import msgspec
 import numpy as np
 
 from pmbench.core.errors import DataError
-from pmbench.core.metric import Mean, Metric
+from pmbench.core.metric import Metric
 from pmbench.core.names import name_shown
 from pmbench.data.fingerprint import id_shown
 from pmbench.running.label_form import enough, too_few
 from pmbench.running.label_marks import KEY, Marks, kept_marks
+from pmbench.running.label_slips import by_cluster, counted_whole, ends_of
 from pmbench.running.labels import Label, Labels
 from pmbench.running.records import ScoreRecord
 from pmbench.running.responding import Key
-from pmbench.stats.prediction_powered import prediction_powered_metric
+from pmbench.stats.prediction_powered import OF_LABELS_ALONE, prediction_powered_metric
 
 Triple = tuple[float | None, float | None, float | None]
 
@@ -29,7 +30,8 @@ class Corrected(msgspec.Struct, frozen=True):
 
     Attributes:
         value, low, high: judge-corrected, with the ends of its interval; None where there is none.
-        weight: λ, how far the judge is relied on, 0 to 1; None without a value.
+        weight: λ, how far the judge is relied on, 0 to 1; None without a value, and where the value is that of the
+            labelled responses alone for another reason than that the judge is a bad one.
         labelled, responses: how many responses people have labelled, of how many that the judge has scored.
         clusters: that the labelled ones are in.
         labelled_only: value and interval of the labelled responses alone.
@@ -47,11 +49,6 @@ class Corrected(msgspec.Struct, frozen=True):
     note: str = ""
 
 
-def by_cluster(metrics: Sequence[Metric]) -> list[Metric]:
-    """The metrics that labels can correct."""
-    return [metric for metric in metrics if metric.scheme == "cluster"]
-
-
 def covered(metrics: Sequence[Metric], labels: Labels) -> list[Metric]:
     """The metrics all of whose statistics the labels have.
 
@@ -60,12 +57,11 @@ def covered(metrics: Sequence[Metric], labels: Labels) -> list[Metric]:
     """
     possible = by_cluster(metrics)
     known = {name: metric for metric in possible for name in metric.stat_names}
-    where = f"{labels.files[0]}, the header"
     unknown = [name for name in labels.statistics if name not in known]
     if unknown:
         raise DataError(
             f"the column {name_shown(unknown[0])} is no statistic of a metric of this task",
-            where=where,
+            where=_header(labels, unknown[0]),
             remedy=f"Leave it out; there are: {_few(list(known))}",
         )
     found = [metric for metric in possible if set(metric.stat_names) <= set(labels.statistics)]
@@ -74,10 +70,16 @@ def covered(metrics: Sequence[Metric], labels: Labels) -> list[Metric]:
         lacking = [name for name in near.stat_names if name not in labels.statistics]
         raise DataError(
             f"no metric can be made of these columns: {near.name} also needs {', '.join(lacking)}",
-            where=where,
+            where=_header(labels, labels.statistics[0]),
             remedy=f"Make the form with pmbench labels RUN --metric {near.name}",
         )
     return found
+
+
+def _header(labels: Labels, column: str) -> str:
+    """The place of a column's name, for an error."""
+    having = (label.row.file for label in labels.filled if column in label.row.values)
+    return f"{next(having, labels.files[0])}, the header"
 
 
 def fitting_marks(run: Path, labels: Sequence[Label]) -> Marks:
@@ -120,7 +122,7 @@ def check_labels(
             statistic cannot be.
     """
     by_key = {(score.id, score.sample): score for score in scores}
-    ends = _ends(metrics, scores)
+    ends, whole = ends_of(metrics, scores), counted_whole(metrics, scores)
     for label in labels:
         score = by_key.get((label.id, label.sample))
         if score is None and (label.id, label.sample) in unscored:
@@ -143,6 +145,12 @@ def check_labels(
                 remedy="Make a new form with pmbench labels",
             )
         for name, value in label.stats.items():
+            if name in whole and value != int(value):
+                raise DataError(
+                    f"{value:g} cannot be: {name} is counted in whole numbers",
+                    where=label.row.where(name),
+                    remedy="Mend the number, or leave it empty",
+                )
             low, high = ends.get(name, (-math.inf, math.inf))
             if not low <= value <= high:
                 upper = "" if math.isinf(high) else f" and {high:g}"
@@ -153,17 +161,6 @@ def check_labels(
                     where=label.row.where(name),
                     remedy="Mend the number, or leave it empty",
                 )
-
-
-def _ends(metrics: Sequence[Metric], scores: Sequence[ScoreRecord]) -> dict[str, tuple[float, float]]:
-    """The least and the most that a statistic can be: limits of its mean, or 0 where the judge has none below it."""
-    names = {name for metric in by_cluster(metrics) for name in metric.stat_names}
-    below = {name for score in scores for name, value in score.stats.items() if value < 0}
-    ends = dict.fromkeys(names - below, (0.0, math.inf))
-    for metric in metrics:
-        if isinstance(metric, Mean) and metric.limits is not None:
-            ends[metric.stat] = metric.limits
-    return ends
 
 
 def corrected(
@@ -218,6 +215,8 @@ def corrected(
         level=level,
     )
     value, low, high, weight = map(_number, (found.value, found.low, found.high, found.weight))
+    if found.note in OF_LABELS_ALONE:
+        weight = None
     only = found.labelled_only
     return Corrected(
         value,
@@ -251,8 +250,10 @@ def all_corrected(
 
 
 def partly(labels: Sequence[Label], statistics: Sequence[str]) -> int:
-    """Rows in which something is filled in, and not all."""
-    return sum(len(label.stats) < len(statistics) for label in labels)
+    """Rows in which something is filled in, and not all that their file has columns for."""
+    return sum(
+        any(name in label.row.values and name not in label.stats for name in statistics) for label in labels
+    )
 
 
 def _few(names: Sequence[str]) -> str:
@@ -274,5 +275,8 @@ def told(labels: Labels, own: Sequence[Label]) -> Iterator[str]:
         yield f"{labels.empty} row{'' if one else 's'} of labels {'is' if one else 'are'} not filled in"
     some = partly(own, labels.statistics)
     if some:
-        rows = "1 row is" if some == 1 else f"{some} rows are"
-        yield f"{rows} filled in only in part, and count for the metrics that they suffice for"
+        one = some == 1
+        yield (
+            f"{some} row{' is' if one else 's are'} filled in only in part, and"
+            f" {'counts' if one else 'count'} for the metrics that {'it suffices' if one else 'they suffice'} for"
+        )

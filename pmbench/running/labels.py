@@ -79,7 +79,8 @@ def read_labels(paths: Iterable[str | Path]) -> Labels:
         paths: CSV (with commas, semicolons or tabs; a byte order mark does no harm) or another kind of table.
 
     Raises:
-        DataError: a file that cannot be read, or lacks one of the first four columns; a cell that is no digest, no number of a sample or no finite number; two rows for one response; nothing is filled in.
+        DataError: a file that cannot be read, or lacks one of the first four columns; a cell that is no digest, no
+            number of a sample or no finite number; two rows for one response; nothing is filled in.
     """
     names = tuple(map(str, paths))
     columns: dict[str, None] = {}

@@ -29,7 +29,7 @@ from pmbench.stats.corrected_sums import CorrectedSums
 from pmbench.stats.dyadic import t_quantile
 from pmbench.stats.few_clusters import few_cluster_intervals
 from pmbench.stats.limits import natural_limits
-from pmbench.stats.linearised import leave_one_out
+from pmbench.stats.linearised import Difference, leave_one_out
 
 FEWEST_LABELLED = 2
 
@@ -44,6 +44,8 @@ NO_ERROR_SEEN = (
     " bounds are those of the labelled rows alone"
 )
 ALL_LABELLED = "people have labelled all, or all but one cluster: the value is theirs alone"
+OF_LABELS_ALONE = frozenset({ALIKE, NO_ERROR_SEEN, ALL_LABELLED})
+"""Notes on values that are those of the labelled rows alone, whatever λ would be."""
 IMPOSSIBLE = "no judge-corrected value: corrected for its errors, the judge's denominator is not above 0"
 UNSURE = "no interval of the judge-corrected value: without one of the clusters it is undefined"
 BEYOND = "corrected for the judge's errors it lay beyond what the metric can be, and was put at the limit"
@@ -206,6 +208,60 @@ def prediction_powered_metric(
             found, value=only.value, low=only.low, high=only.high, note=alone or ALIKE
         )
     return _within(metric, found, limits)
+
+
+def prediction_powered_difference(
+    metric: Metric,
+    people: tuple[ArrayLike, ArrayLike],
+    judge: tuple[ArrayLike, ArrayLike],
+    judge_unlabelled: tuple[ArrayLike, ArrayLike],
+    clusters: Sequence[Hashable] = (),
+    clusters_unlabelled: Sequence[Hashable] = (),
+    *,
+    weight: float | None = None,
+    level: float = 0.95,
+) -> PredictionPowered:
+    """A metric of one system less that of another, as people's scores of all rows would give it, with its interval.
+
+    Rows are of both systems, so that what makes an instance hard for both is not in the interval: columns stand side
+    by side, and the estimate is that of `prediction_powered_metric` with the difference as formula, one λ for both
+    systems. Of plain means it is `prediction_powered_mean` of the differences.
+
+    Args:
+        metric: of the scheme `cluster`.
+        people, judge: of the first and the second system, their columns of the rows that are labelled for both, shape
+            (n, k); the labelled rows must be a random choice of all.
+        judge_unlabelled: the judge's columns of the other rows that both have, shape (N, k).
+        clusters, clusters_unlabelled, weight, level: as in `prediction_powered_mean`.
+
+    Returns:
+        As of `prediction_powered_metric`; limits of a value, where known, are limits of the difference.
+
+    Raises:
+        UnusableNumbers: NaN in the columns, shapes that differ, fewer than two labelled clusters.
+        ValueError: a metric of another scheme.
+    """
+    require_cluster_scheme(metric)
+    sides = {"people": people, "judge": judge, "judge_unlabelled": judge_unlabelled}
+    tables = [
+        np.concatenate([finite_table(name, one) for one in both], axis=1) for name, both in sides.items()
+    ]
+    y, f, rest = tables
+    labels = _labels(clusters, len(y), "l"), _labels(clusters_unlabelled, len(rest), "u")
+    _check(len(y), len(f), len(rest), labels)
+    if len(set(labels[0])) < FEWEST_LABELLED:
+        raise UnusableNumbers("fewer than two labelled clusters")
+    alone = NO_ERROR_SEEN if np.array_equal(y, f) and weight is None else ""
+    if len(set(labels[1])) < FEWEST_LABELLED:
+        alone = ALL_LABELLED
+    formula = Difference(_Defined(metric))
+    found = _estimated(formula, tables, labels, 0.0 if alone else weight, level, None)
+    if alone or found.note == ALIKE:
+        value, low, high = found.labelled_only
+        found = msgspec.structs.replace(found, value=value, low=low, high=high, note=alone or ALIKE)
+    ends = metric.limits or metric.bounds
+    reach = ends[1] - ends[0] if ends else np.inf
+    return _within(Mean("difference"), found, (-reach, reach))
 
 
 def _labels(clusters: Sequence[Hashable], rows: int, kind: str) -> list[Hashable]:
