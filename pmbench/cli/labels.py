@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
+
+if TYPE_CHECKING:
+    from pmbench.core.errors import UserError
 
 
 @click.command()
@@ -27,6 +32,11 @@ import click
 @click.option(
     "-o", "--output", required=True, metavar="FILE", help="The form, as CSV. - for standard output."
 )
+@click.option(
+    "--sheet",
+    metavar="FILE",
+    help="Also write the texts to read, in the form's order, as a page of HTML. It holds nothing of the judge.",
+)
 @click.option("--runs", "folder", help="The runs folder. Default: PMBENCH_RUNS, or runs.")
 def labels(
     name: str,
@@ -35,20 +45,39 @@ def labels(
     metrics: tuple[str, ...],
     scoring: str | None,
     output: str,
+    sheet: str | None,
     folder: str | None,
 ) -> None:
     """Write a form for people to label a random choice of a run's responses.
 
     RUN is a folder, or a unique beginning of a run's digest. People fill in a number for each statistic without
     seeing the judge's; rows that they leave empty count as not labelled. The form holds no text: ids, and marks by
-    which an answer is known again. pmbench leaderboard --labels FILE and pmbench show RUN --labels FILE correct the
+    which an answer is known again. The texts to read, with what is to be counted, stand in the --sheet, which is its
+    owner's alone. Forms of several runs with one --seed are of the same instances: then their differences can be
+    corrected, too. pmbench leaderboard --labels FILE and pmbench show RUN --labels FILE correct the
     judge by it.
     """
+    import os
+    from pathlib import Path
+
+    from pmbench.core.errors import ConfigError
+    from pmbench.running.exporting import write_export
     from pmbench.running.label_form import label_form
     from pmbench.running.plan import runs_folder
     from pmbench.running.reading import read_run
 
-    made = label_form(read_run(runs_folder(folder), name, scoring), metrics, sample, seed)
+    if sheet == "-":
+        raise ConfigError("the sheet is a file", where="--sheet", remedy="Name one, such as sheet.html")
+    if sheet is not None and Path(sheet).resolve() == Path(output).resolve():
+        raise ConfigError("the form and the sheet are one file", where="--sheet", remedy="Name another one")
+    run = read_run(runs_folder(folder), name, scoring)
+    made = label_form(run, metrics, sample, seed)
+    if output != "-" and os.path.lexists(output):
+        raise _there(output)
+    if sheet is not None:
+        from pmbench.report.sheet import sheet_of
+
+        write_export(Path(sheet), sheet_of(run, made))
     if output == "-":
         click.echo(made.text, nl=False)
     else:
@@ -57,7 +86,10 @@ def labels(
     for line in (
         f"{made.rows} of {made.scored} scored responses, drawn at random{less}; in {made.clusters} clusters",
         f"to fill in, for {', '.join(made.metrics)}: {', '.join(made.statistics)}",
+        *(f"  {one}: {words}" for one, words in made.words.items()),
         "Rows are in random order: whoever stops early leaves the last ones empty.",
+        f"to read: {sheet}" if sheet else "to read: make a sheet of the texts with --sheet sheet.html",
+        "Do not open pmbench show --instance, pmbench report or a leaderboard of this run before you have finished.",
         *([f"written: {output}"] if output != "-" else []),
     ):
         click.echo(line, err=output == "-")
@@ -73,14 +105,20 @@ def _write(output: str, text: str) -> None:
         with Path(output).open("x", encoding="utf-8", newline="") as file:
             file.write(text)
     except FileExistsError:
-        raise StorageError(
-            "there is such a file, and people may have filled it in",
-            where=output,
-            remedy="Name another one, or remove it",
-        ) from None
+        raise _there(output) from None
     except OSError as error:
         raise StorageError(
             f"the form cannot be written ({error.strerror or type(error).__name__})",
             where=output,
             remedy="Name another file with --output",
         ) from None
+
+
+def _there(output: str) -> UserError:
+    from pmbench.core.errors import StorageError
+
+    return StorageError(
+        "there is such a file, and people may have filled it in",
+        where=output,
+        remedy="Name another one, or remove it",
+    )

@@ -242,7 +242,11 @@ class Task:
         return ()
 
     @classmethod
-    def label_doubts(cls, given: Mapping[str, float], judged: Mapping[str, float]) -> Iterable[str]:
+    def label_doubts(
+        cls,
+        given: Mapping[str, float],  # noqa: ARG003 - of tasks that look at them
+        judged: Mapping[str, float],  # noqa: ARG003
+    ) -> Iterable[str]:
         """What in people's numbers of one response looks like a slip; counts and names, never text.
 
         Args:

@@ -112,7 +112,7 @@ def worked_out(
         and _agrees(task.metrics, entry, columns[id(entry)], left)
     ]
     metrics = _in_use(task.metrics, agreeing)
-    correction = corrections(metrics, agreeing, labels, runs, statistics.level)
+    correction = corrections(metrics, agreeing, labels, runs, statistics.level, task.label_doubts)
     groups = group_heads(correction.metrics)
     tables, of_rows = [], []
     for group in comparable(agreeing, task.version, task.options):

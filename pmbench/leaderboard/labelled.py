@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
@@ -12,9 +12,12 @@ import msgspec
 from pmbench.core.errors import ConfigError, DataError
 from pmbench.core.metric import Metric
 from pmbench.leaderboard.collect import Entry
+from pmbench.leaderboard.labelled_differences import by_judge, difference_notes
 from pmbench.leaderboard.table import ENDING, Measure, MetricHead, SystemRow, Table
 from pmbench.leaderboard.wording import DASH, counted, interval, listed, rows_text, shown
+from pmbench.running.label_differences import Judged
 from pmbench.running.label_form import check_judged
+from pmbench.running.label_slips import Doubts, slips
 from pmbench.running.label_values import Corrected, all_corrected, check_labels, covered, fitting_marks, told
 from pmbench.running.labels import Label, Labels
 from pmbench.running.responding import Key
@@ -37,6 +40,9 @@ class Correction:
         of: by run and scoring, judge-corrected values by name of the metric.
         unchecked: runs and scorings whose answers could not be told to be those that were labelled.
         remarks: of how the files were filled in and used.
+        judged: by run and scoring, the scores and labels that values were made of; usable: the metrics that labels
+            correct.
+        level: of intervals.
     """
 
     metrics: list[Metric]
@@ -44,6 +50,9 @@ class Correction:
     of: dict[tuple[str, str], dict[str, Corrected]]
     unchecked: set[tuple[str, str]]
     remarks: list[str]
+    judged: Mapping[tuple[str, str], Judged] = field(default_factory=dict)
+    usable: Sequence[Metric] = ()
+    level: float = 0.95
 
     def heads(self, heads: Sequence[MetricHead]) -> list[MetricHead]:
         """Heads of `metrics` that say which of them correct another."""
@@ -54,7 +63,13 @@ class Correction:
         if not self.sources:
             return table
         rows = [self._row(row) for row in table.rows]
-        return msgspec.structs.replace(table, rows=rows, notes=[*table.notes, *self._notes(rows)])
+        labelled = any(row.corrected for row in rows)
+        return msgspec.structs.replace(
+            table,
+            rows=rows,
+            notes=[*table.notes, *self._notes(rows)],
+            words=by_judge(table.words) if labelled and table.pairs else table.words,
+        )
 
     def _row(self, row: SystemRow) -> SystemRow:
         found = self.of.get((row.run, row.scoring), {})
@@ -72,13 +87,15 @@ class Correction:
         yield f"Judge-corrected values rest on people's labels: {systems}."
         yield (
             "λ says how far the judge is relied on beside the labels, from 0 to 1. Letters, ranks, differences and p"
-            " are from the judge's scores. Judge-corrected values hold where the labelled responses were chosen at"
-            " random; that they were is the word of those who labelled them."
+            " are from the judge's scores, and so is the sentence on which system is better. Judge-corrected values"
+            " hold where the labelled responses were chosen at random; that they were is the word of those who"
+            " labelled them."
         )
         without = [row.number for row in rows if not row.corrected]
         if without:
             one = len(without) == 1
             yield f"{rows_text(without)} {'has' if one else 'have'} no labels, and a dash in place of such values."
+        yield from difference_notes(rows, self.usable, self.judged, self.level)
         yield from self._special(labelled)
         unchecked = [row.number for row in labelled if (row.run, row.scoring) in self.unchecked]
         if unchecked:
@@ -128,6 +145,7 @@ def corrections(
     labels: Labels | None,
     runs: Path | None,
     level: float,
+    doubts: Doubts,
 ) -> Correction:
     """Match labels with the systems of a leaderboard.
 
@@ -137,6 +155,7 @@ def corrections(
         labels: None: there are none.
         runs: the runs folder.
         level: of intervals.
+        doubts: the task's own, of numbers that look like slips.
 
     Raises:
         DataError: no labelled run is here, a record's ids are hashed, or labels do not fit a run.
@@ -148,6 +167,8 @@ def corrections(
     of: dict[tuple[str, str], dict[str, Corrected]] = {}
     unchecked: set[tuple[str, str]] = set()
     used: list[Label] = []
+    judged: dict[tuple[str, str], Judged] = {}
+    odd: dict[str, None] = {}
     scored: dict[str, set[Key]] = {}  # by any judges
     for entry in entries:
         scored.setdefault(entry.results.run, set()).update((one.id, one.sample) for one in entry.scores)
@@ -159,6 +180,8 @@ def corrections(
         if _checked(metrics, own, entry, runs, scored[entry.results.run]):
             unchecked.add(key)
         of[key] = all_corrected(usable, entry.scores, own, level)
+        judged[key] = entry.scores, own
+        odd |= dict.fromkeys(slips(own, entry.scores, doubts, metrics))
         used += own
     known = {label.run for label in used}
     others = [run for run in labels.runs if run not in known]
@@ -168,12 +191,12 @@ def corrections(
             where=", ".join(labels.files),
             remedy="See the runs with pmbench runs, and what is left out with pmbench leaderboard without --labels",
         )
-    remarks = list(told(labels, used))
+    remarks = [*odd, *told(labels, used)]
     if others:
         remarks.append(
             f"Labels of {counted(len(others), 'other run')} that are in no table here were not used"
         )
-    return Correction(*_beside(metrics, of), of, unchecked, remarks)
+    return Correction(*_beside(metrics, of), of, unchecked, remarks, judged, usable, level)
 
 
 def _checked(

@@ -55,19 +55,20 @@ def seen_of(
 def _stored(record: Record | None, response: ResponseRecord, score: ScoreRecord | None) -> Iterator[Block]:
     """Inputs, response, what it is compared with, and evidence, each as text or as JSON."""
     if record is not None:
-        yield from _values("Input", record.instance.inputs)
+        yield from values_of("Input", record.instance.inputs)
     if response.status == "failed":
         yield plain("The response", "There is none: the model did not answer.")
     else:
         yield plain("The response", response.text)
-        yield from _values("The response's data", response.data)
+        yield from values_of("The response's data", response.data)
     if record is not None:
-        yield from _values("Expected", record.instance.target)
+        yield from values_of("Expected", record.instance.target)
     if score is not None and score.evidence is not None:
         yield plain("What the score rests on", _text(score.evidence))
 
 
-def _values(title: str, values: Mapping[str, Any]) -> Iterator[Block]:
+def values_of(title: str, values: Mapping[str, Any]) -> Iterator[Block]:
+    """Each value under its name, as text or as JSON."""
     for name, value in values.items():
         yield plain(f"{title}: {name}", _text(value))
 

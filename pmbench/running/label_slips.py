@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 
 from pmbench.core.metric import COUNT, Mean, Metric
 from pmbench.running.labels import Label
@@ -41,7 +42,9 @@ def counted_whole(metrics: Sequence[Metric], scores: Sequence[ScoreRecord]) -> s
         name for metric in by_cluster(metrics) if _of_shares(_innermost(metric)) for name in metric.stat_names
     }
     names = {name for metric in by_cluster(metrics) for name in metric.stat_names} - shares
-    broken = {name for score in scores for name, value in score.stats.items() if not float(value).is_integer()}
+    broken = {
+        name for score in scores for name, value in score.stats.items() if not float(value).is_integer()
+    }
     return names - broken
 
 
@@ -79,11 +82,13 @@ def slips(
         return
     several = len({label.row.file for label in labels}) > 1
     told = [
-        f"row {label.row.number}{f' of {label.row.file}' if several else ''}: {what}"
+        f"row {label.row.number}{f' of {Path(label.row.file).name}' if several else ''}: {what}"
         for label, what in odd[:_NAMED]
     ]
     more = len(odd) - len(told)
-    rows = "1 row of labels looks like a slip" if len(odd) == 1 else f"{len(odd)} rows of labels look like slips"
+    rows = (
+        "1 row of labels looks like a slip" if len(odd) == 1 else f"{len(odd)} rows of labels look like slips"
+    )
     yield f"{rows} ({'; '.join(told)}{f'; and {more} more' if more else ''}): see whether they are"
 
 

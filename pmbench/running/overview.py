@@ -9,7 +9,8 @@ from pathlib import Path
 from pmbench.core.errors import StorageError
 from pmbench.running.agreement import of_counts
 from pmbench.running.carrying_out import RESULTS
-from pmbench.running.folder import RunFolder, all_runs, read_json
+from pmbench.running.finding import all_runs
+from pmbench.running.folder import RunFolder, read_json
 from pmbench.running.places import Unread
 from pmbench.running.records import RunRecord
 from pmbench.running.results import Results

@@ -17,8 +17,9 @@ from pmbench.data.fingerprint import id_shown
 from pmbench.data.loading import Dataset, load
 from pmbench.running.carrying_out import RESULTS
 from pmbench.running.columns import ScoreColumns
+from pmbench.running.finding import find_run
 from pmbench.running.finite import explained
-from pmbench.running.folder import RunFolder, find_run, read_json, read_lines
+from pmbench.running.folder import RunFolder, read_json, read_lines
 from pmbench.running.judging import SCORES
 from pmbench.running.records import ResponseRecord, RunRecord, ScoreRecord
 from pmbench.running.responding import Key

@@ -9,7 +9,9 @@ first taken at the labelled rows alone, then at the estimate with the λ that th
 everywhere, and the estimate is the paper's.
 
 Covariances and variances are taken from sums over clusters, so that rows of one cluster count as the one thing that
-they are. All that the estimate is made of adds up over clusters, so that it can be made again without each of them.
+they are. That labelled and other rows may share clusters, which makes ȳ, f̄ and ḡ correlated, is left out of λ: it is
+then not quite the one with the least variance. The estimate is right for any λ, and the jackknife's error has it. All
+that the estimate is made of adds up over clusters, so that it can be made again without each of them.
 """
 
 from __future__ import annotations

@@ -131,6 +131,10 @@ REFUSED: dict[str, tuple[Callable[[Rows], None], str]] = {
     "an infinity": (changed(3, matches="1e999"), "row 4, column 'matches': not a number"),
     "a comma": (changed(3, matches="0,5"), r"a number with a comma in it. Write decimals with a point"),
     "a negative count": (changed(3, additions="-1"), r"row 4, column 'additions': -1 is below 0"),
+    "half a sentence": (
+        changed(3, matches="2.5"),
+        r"labels.csv, row 4, column 'matches': 2.5 cannot be: matches is counted in whole numbers",
+    ),
     "another answer": (changed(5, response="bbbbbbbbbbbb"), r"row 6, column 'response': .*is not the one"),
     "no mark": (changed(5, response=""), r"row 6, column 'response': no mark of an answer"),
     "a column that is none": (
@@ -188,19 +192,6 @@ def test_an_answer_that_was_asked_for_anew_is_not_the_one_that_was_labelled(
     (made / KEY).unlink()
     assert command([*asked, "--resamples", "100"]) == 2
     assert "no form of labels was made from this copy" in capsys.readouterr().err
-
-
-def test_files_of_other_columns_are_not_mixed(
-    made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    rows = filled(made)
-    one = written(tmp_path / "one.csv", rows[:30])
-    two = written(
-        tmp_path / "two.csv", [{k: v for k, v in row.items() if k != "additions"} for row in rows[30:]]
-    )
-    asked = ["leaderboard", "-t", "syppm-editf1", "--runs", str(tmp_path / "runs")]
-    assert command([*asked, "--labels", str(one), "--labels", str(two)]) == 2
-    assert "'additions' is in one of them only" in capsys.readouterr().err
 
 
 def test_a_run_without_a_judge_has_nothing_to_correct(

@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pmbench.core.errors import RunLocked, StorageError
+from pmbench.running.finding import find_run
 from pmbench.running.folder import (
     Appender,
     RunFolder,
-    find_run,
     folder_for,
     make_folder,
     read_json,
@@ -182,3 +182,13 @@ def test_runs_are_found_by_folder_and_by_the_beginning_of_their_digest(tmp_path:
         find_run(tmp_path, "abc")
     with pytest.raises(StorageError, match=r"no run 'xyz'.*pmbench runs"):
         find_run(tmp_path, "xyz")
+
+
+def test_a_whole_digest_means_its_run(tmp_path: Path) -> None:
+    """As it stands in results.json; a folder's name has its first twelve digits."""
+    whole = "abc111000000" + "d" * 52
+    make_folder(tmp_path / "task/model/zero-shot-abc111000000")
+    (tmp_path / "task/model/zero-shot-abc111000000/run.json").write_text("{}")
+    assert find_run(tmp_path, whole).path.name == "zero-shot-abc111000000"
+    with pytest.raises(StorageError, match="no run"):
+        find_run(tmp_path, "abc111000000 and more")

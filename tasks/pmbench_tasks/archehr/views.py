@@ -136,7 +136,9 @@ def _link(text: str, *, right: bool, found: bool) -> ViewLine:
 
 def blocks_to_label(case: Case, answer: str) -> list[ViewBlock]:
     """What people read who label an answer: nothing of its score, the key's labels beside the note's sentences."""
-    note = [ViewLine(f"{one.id}  {one.text}", beside=case.relevance.get(one.id, "")) for one in case.sentences]
+    note = [
+        ViewLine(f"{one.id}  {one.text}", beside=case.relevance.get(one.id, "")) for one in case.sentences
+    ]
     return [
         *_asked(case),
         ViewBlock("The note, with what the key says of each sentence", tuple(note)),

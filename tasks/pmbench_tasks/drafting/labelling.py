@@ -1,4 +1,4 @@
-"""What people need who count a draft's edits themselves: what each count is, the texts, and which counts cannot be."""
+"""What people need who count a draft's edits themselves: what each count is, the texts, which counts cannot be."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ EDITS = ("additions", "deletions")
 
 
 def texts_to_label(instance: Instance, draft: str) -> list[ViewBlock]:
-    """Message, chart, reply and draft as the program reads them; sentences of the last two numbered as it cuts them."""
+    """Message, chart, reply and draft; sentences of the last two are numbered as the program cuts them."""
     chart = str(instance.inputs.get("chart") or "")
     reply = split_sentences(str(instance.target["response"]))
     parts = [draft[start:end] for start, end in sentence_spans(draft)]

@@ -73,7 +73,9 @@ class ChecklistTask(Task):
         scale = f", graded {ends[0]:g} to {ends[1]:g}" if ends else ""
         return [
             ViewBlock("What it is judged against", (ViewLine(source),)),
-            ViewBlock("The text that is judged", (ViewLine(text if text.strip() else "Nothing was written."),)),
+            ViewBlock(
+                "The text that is judged", (ViewLine(text if text.strip() else "Nothing was written."),)
+            ),
             ViewBlock(f"The questions{scale}", tuple(asked)),
         ]
 
