@@ -10,7 +10,7 @@ from pmbench.leaderboard.standing import FEWEST_FOR_CHANCES
 from pmbench.leaderboard.table import Leaderboard
 from pmbench.leaderboard.tested import CORRECTIONS, Comparison
 from pmbench.leaderboard.wording import listed
-from pmbench.stats.schemes import METHODS
+from pmbench.stats.methods import METHODS
 
 _FROM: dict[str, str] = {
     "cluster": "judged from which clusters happened to be in these data",

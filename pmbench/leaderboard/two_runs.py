@@ -23,9 +23,10 @@ from pmbench.running.judging import SCORES
 from pmbench.running.reading import StoredRun, read_run
 from pmbench.running.records import ScoreRecord
 from pmbench.stats.equivalence import Equivalence
+from pmbench.stats.methods import METHODS, difference_method
 from pmbench.stats.of_lists import unlike
 from pmbench.stats.randomisation import PairedTest
-from pmbench.stats.schemes import METHODS, comparisons, difference_method
+from pmbench.stats.schemes import comparisons
 
 
 class Side(msgspec.Struct, frozen=True):

@@ -23,7 +23,8 @@ from pmbench.running.records import ResponseRecord, ScoreRecord
 from pmbench.running.responding import Key, response_digest
 from pmbench.running.results import Counts, MetricResult, Results, SliceResult, Statistics, Status, UsageTotal
 from pmbench.running.variation import variation
-from pmbench.stats.schemes import Rows, gaps, interval_method, intervals
+from pmbench.stats.methods import interval_method
+from pmbench.stats.schemes import Rows, gaps, intervals
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from pmbench.core.metric import Metric, Scheme
+from pmbench.core.metric import Metric
 from pmbench.core.unit_metrics import PairMean, RankingMetric
 from pmbench.stats.bootstrap import FEW_CLUSTERS, RESAMPLES, Interval, bootstrap_many
 from pmbench.stats.cluster_gaps import cluster_gaps
@@ -22,31 +22,6 @@ from pmbench.stats.clusters import Floats, informative_clusters
 from pmbench.stats.few_clusters import few_cluster_intervals
 from pmbench.stats.of_lists import ends_of_lists, unlike
 from pmbench.stats.randomisation import PairedTest, paired_tests
-
-METHODS: dict[Scheme, tuple[str, str]] = {
-    "cluster": (
-        f"percentile bootstrap by cluster (fewer than {FEW_CLUSTERS} clusters: jackknife, Student's t)",
-        "paired randomisation test, the two systems swapped within clusters, two-sided",
-    ),
-    "dyadic": (
-        "dyadic-robust variance with leave-out correction, logit scale, Student's t (pairs share messages)",
-        "the same variance of the differences, Student's t, two-sided",
-    ),
-    "ranking": (
-        "messages drawn again and put in order anew (of each level where so many were chosen, else jackknife)",
-        "the two systems on the same draws, widened, Student's t, two-sided",
-    ),
-}
-"""By scheme, how intervals and how comparisons are made, in words."""
-
-
-def interval_method(scheme: Scheme, clusters: int) -> str:
-    """How intervals of a scheme are made where there are so many clusters, in words."""
-    if scheme != "cluster":
-        return METHODS[scheme][0]
-    return (
-        "jackknife by cluster, Student's t" if clusters < FEW_CLUSTERS else "percentile bootstrap by cluster"
-    )
 
 
 @dataclass(frozen=True)
@@ -67,15 +42,6 @@ class Rows:
     clusters: Sequence[Hashable]
     units: Sequence[Sequence[str]] = ()
     arrays: Sequence[Sequence[Mapping[str, Any]]] = ()
-
-
-def difference_method(scheme: Scheme, clusters: int) -> str:
-    """How intervals of a difference of two systems are made where there are so many clusters, in words."""
-    if scheme == "dyadic":
-        return "dyadic-robust variance of the differences with leave-out correction, Student's t"
-    if scheme == "ranking":
-        return "both systems on the same draws of messages, widened, Student's t"
-    return interval_method(scheme, clusters)
 
 
 LONGEST = 300

@@ -13,8 +13,9 @@ from pmbench.core.metric import COUNT, Mean, Metric, Ratio
 from pmbench.stats.bootstrap import at_a_limit, bootstrap_interval
 from pmbench.stats.cluster_robust import jackknife_interval
 from pmbench.stats.few_clusters import FEW_CLUSTERS, few_cluster_intervals
+from pmbench.stats.methods import METHODS
 from pmbench.stats.randomisation import paired_test
-from pmbench.stats.schemes import METHODS, Rows, comparisons, intervals
+from pmbench.stats.schemes import Rows, comparisons, intervals
 
 SHARE = Mean("y", limits=(0.0, 1.0))
 
