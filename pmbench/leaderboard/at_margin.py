@@ -6,6 +6,7 @@ from pmbench.core.errors import ConfigError
 from pmbench.core.metric import Metric
 from pmbench.stats.dyadic import t_quantile
 from pmbench.stats.equivalence import Equivalence, equivalence, of_difference
+from pmbench.stats.limits import natural_limits
 from pmbench.stats.randomisation import PairedTest
 from pmbench.stats.schemes import Rows
 
@@ -37,6 +38,16 @@ def against_margin(
     if not 0 < margin < float("inf"):
         raise ConfigError(
             "it must be above 0", where="--margin", remedy="Give the smallest difference that matters"
+        )
+    limits = [natural_limits(metric, one.columns) for one in rows]
+    ends = [one for one in limits if one is not None]
+    if len(ends) == len(rows) and margin >= (
+        wide := max(high for _, high in ends) - min(low for low, _ in ends)
+    ):
+        raise ConfigError(
+            f"no two values of {metric.title} are further apart than {wide:g}, so that any difference is smaller",
+            where=f"--margin {margin:g}",
+            remedy="Give the smallest difference that matters",
         )
     alpha = 1 - level
     if metric.scheme == "cluster":

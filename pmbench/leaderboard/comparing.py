@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pmbench.core.metric import Metric
-from pmbench.leaderboard.no_interval import NOT_SCORED, reasoned
+from pmbench.leaderboard.no_interval import NOT_SCORED
 from pmbench.leaderboard.standing import chances_by_place, drawn_units, standing_notes, standings
 from pmbench.leaderboard.tested import Comparison, Correction, PairTested, Resampling, Standing
 from pmbench.leaderboard.wording import DASH, bare, interval, p_value
@@ -23,6 +23,7 @@ from pmbench.stats.corrections import benjamini_hochberg, holm
 from pmbench.stats.limits import natural_limits
 from pmbench.stats.many_systems import usable_correction
 from pmbench.stats.max_t import max_t
+from pmbench.stats.no_interval import reasoned
 from pmbench.stats.power import power_of_pair
 from pmbench.stats.randomisation import PairedTest
 from pmbench.stats.schemes import NOTHING, Rows, comparisons

@@ -2,35 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-
-import msgspec
 
 from pmbench.leaderboard.table import SystemRow
 from pmbench.leaderboard.wording import listed, rows_text
-from pmbench.stats.bootstrap import Interval
 
 _SHOWN = 3
 
 NOT_SCORED = "no value, for no score holds what it is made of"
-NOTHING_COUNTS = "no value, for nothing that was scored counts for it"
-ONE_CLUSTER = "no interval, for only one cluster has anything that counts for it"
-HANGS_ON_ONE = "no interval, for without one of the clusters it would have no value"
-
-
-def reasoned(found: Interval) -> Interval:
-    """The interval; where it lacks its bounds or its value without a note, with one that says why.
-
-    Args:
-        found: of a metric that is resampled by cluster: others bring notes of their own.
-    """
-    if found.note or not (math.isnan(found.value) or math.isnan(found.low) or math.isnan(found.high)):
-        return found
-    note = ONE_CLUSTER if found.clusters < 2 else HANGS_ON_ONE
-    if math.isnan(found.value):
-        note = NOTHING_COUNTS
-    return msgspec.structs.replace(found, note=note)
 
 
 def reasons(titles: Mapping[str, str], rows: Sequence[SystemRow]) -> list[str]:

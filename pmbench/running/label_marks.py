@@ -9,18 +9,25 @@ from __future__ import annotations
 import hashlib
 import hmac
 import os
+import re
 import secrets
 from pathlib import Path
 
 from pmbench.core.digest import canonical_json
 from pmbench.core.errors import StorageError
-from pmbench.running.places import content, storing
+from pmbench.running.places import Irregular, content, reading, storing, there
 from pmbench.running.records import ScoreRecord
 
 KEY = "labels.key"
 """The key's file in the run's folder."""
 
 LENGTH = 12
+
+_DIGITS = re.compile(rb"([0-9a-f]{32}|[0-9a-f]{64})\s*")
+_MOST = 100
+"""Bytes that a key's file may have."""
+
+_BACK = "Put back the file that pmbench labels made; if nobody has a form of this run yet, remove it"
 
 _LETTERS = str.maketrans("0123456789abcdef", "bcdfghjklmnpqrst")
 """Letters alone: a spreadsheet takes `12e4` for a number."""
@@ -54,17 +61,43 @@ def made_marks(run: Path) -> Marks:
     """
     path = run / KEY
     with storing(path):
-        try:
-            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        except FileExistsError:
-            pass
-        else:
-            with os.fdopen(descriptor, "w", encoding="ascii") as file:
-                file.write(secrets.token_hex(16) + "\n")
+        if not there(path):
+            _make(path)
     found = kept_marks(run)
     if found is None:
         raise StorageError("the key of the labels was removed meanwhile", where=str(path), remedy="Try again")
     return found
+
+
+def _make(path: Path) -> None:
+    """Write a new key, whole before it has its name; of several processes the first one's stays.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    part = path.with_name(f".{KEY}.{secrets.token_hex(8)}.part")
+    text = secrets.token_hex(16) + "\n"
+    try:
+        _write(part, text)
+        try:
+            os.link(part, path)
+        except FileExistsError:
+            pass
+        except OSError:  # A file system without links: a reader meanwhile is told that this is no key.
+            _write(path, text)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        return
+    with os.fdopen(descriptor, "w", encoding="ascii") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def kept_marks(run: Path) -> Marks | None:
@@ -74,15 +107,19 @@ def kept_marks(run: Path) -> Marks | None:
         StorageError: the key cannot be read, or is none.
     """
     path = run / KEY
-    with storing(path):
-        if not path.exists():
+    with reading(path, _BACK):
+        if not there(path):
             return None
-        text = content(path, 1000)[:100]
-    try:
-        return Marks(bytes.fromhex(text.decode("ascii").strip()))
-    except ValueError:
-        raise StorageError(
-            "this is no key of labels",
-            where=str(path),
-            remedy="Put back the file that pmbench labels made; labels cannot be told to fit without it",
-        ) from None
+        try:
+            text = content(path, _MOST)
+        except Irregular as error:
+            raise StorageError(f"this is no key of labels: {error.strerror}", str(path), _BACK) from None
+        except FileNotFoundError:
+            if not there(path):
+                return None
+            what = "the key of the labels is a link to a file that is not there"
+            raise StorageError(what, where=str(path), remedy=_BACK) from None
+    if not _DIGITS.fullmatch(text):
+        half = "it is empty" if not text.strip() else "it does not have 32 hexadecimal digits"
+        raise StorageError(f"this is no key of labels: {half}", where=str(path), remedy=_BACK)
+    return Marks(bytes.fromhex(text.decode("ascii").strip()))

@@ -45,6 +45,10 @@ truth in about 87% of datasets of 8 clusters, 89% of 12, 92% of 24, 94% of 50 (`
 _STREAM = 1  # a stream of its own, so that no other draw with the same seed goes in step with this one
 
 
+_NO_WIDTH = 1e-12
+"""An interval no wider than this, beside its value, shows no spread."""
+
+
 class Interval(msgspec.Struct, frozen=True):
     """A value with its interval.
 
@@ -176,25 +180,25 @@ def percentiles(drawn: Floats, clusters: int, level: float = 0.95) -> tuple[floa
 def at_a_limit(
     value: float, limits: tuple[float, float], clusters: int, level: float = 0.95
 ) -> tuple[float, float]:
-    """Interval where every cluster is at one end of what is possible, so that no resample shows any spread.
+    """Interval where all clusters are alike, so that nothing shows any spread: some others could be at either end.
 
-    Exact for a share of 0 or n among n independent instances (Clopper & Pearson 1934, two-sided); the clusters
-    stand for the instances.
+    With C clusters alike that share is at most 1 − (α/2)^(1/C). Exact for a share of 0 or n among n independent
+    instances (Clopper & Pearson 1934, two-sided); the clusters stand for the instances.
     """
     low, high = limits
-    reach = (high - low) * (1 - ((1 - level) / 2) ** (1 / clusters)) if clusters else high - low
-    return (low, low + reach) if value == low else (high - reach, high)
+    share = 1 - ((1 - level) / 2) ** (1 / clusters) if clusters else 1.0
+    return value - share * (value - low), value + share * (high - value)
 
 
 def beside_limits(found: Interval, limits: tuple[float, float] | None, level: float) -> Interval:
-    """The interval; where it has no width at one of the limits the bounds of `at_a_limit`.
+    """The interval; where it has no width the bounds of `at_a_limit`.
 
-    Where there is no other limit (a count that is 0 everywhere) it has none, which a note says.
+    Where no limits are known, or no greatest value (a count), it has none, which a note says.
     """
-    if limits is None or found.value not in limits or not found.low == found.high == found.value:
+    if not found.high - found.low <= _NO_WIDTH * max(1.0, abs(found.value)):
         return found
-    low, high, note = math.nan, math.nan, NO_SPREAD.format(value=f"{found.value:g}")
-    if math.isfinite(limits[1]):
+    low, high, note = math.nan, math.nan, NO_SPREAD.format(value=f"{found.value:.4g}")
+    if limits is not None and math.isfinite(limits[1]):
         (low, high), note = at_a_limit(found.value, limits, found.clusters, level), ""
     return msgspec.structs.replace(found, low=low, high=high, note=note)
 

@@ -17,13 +17,21 @@ import numpy as np
 from pmbench.core.metric import Metric
 from pmbench.stats.checks import UnusableNumbers, finite_table, require_level
 from pmbench.stats.cluster_robust import jackknife_error
-from pmbench.stats.clusters import Floats, ordered_sums, require_cluster_scheme
+from pmbench.stats.clusters import Floats, informative, ordered_sums, require_cluster_scheme
 from pmbench.stats.dyadic import t_quantile
 from pmbench.stats.limits import natural_limits
 from pmbench.stats.linearised import Difference
 
 ALIKE = "the systems differ by the same in every cluster: bounds of as many independent instances that are all alike"
 UNLIMITED = "the systems differ by the same in every cluster, and how far they could differ is not known"
+
+
+FEWEST_DIFFERING = 5
+"""Clusters that have to differ where a metric has no greatest value: of fewer t would make certainty."""
+
+FEW_DIFFER = (
+    "no test, for the two differ in {} cluster(s) only, and how far they could in others is not known"
+)
 
 
 class Equivalence(msgspec.Struct, frozen=True):
@@ -82,6 +90,14 @@ def equivalence(
     valued = Difference(metric)
     difference = float(valued.value(table.sum(axis=0)))
     se = jackknife_error(valued, table)
+    limits = natural_limits(metric, np.concatenate(sums))
+    differing = int((sums[0] != sums[1]).any(axis=1).sum())
+    if (limits is None or math.isinf(limits[1])) and 0 < differing < FEWEST_DIFFERING:
+        _check(margin, alpha)
+        nothing = (math.nan, math.nan)
+        return Equivalence(
+            difference, se, *nothing, margin, *nothing, False, False, len(table), FEW_DIFFER.format(differing)
+        )
     if se > 1e-12 * max(1.0, abs(difference)) or math.isnan(se):
         return of_difference(
             difference,
@@ -91,8 +107,9 @@ def equivalence(
             alpha=alpha,
             higher_is_better=metric.higher_is_better is not False,
         )
-    limits = natural_limits(metric, np.concatenate(sums))
-    return _alike(difference, len(table), margin, alpha, limits, metric.higher_is_better is not False)
+    return _alike(
+        difference, len(informative(table)), margin, alpha, limits, metric.higher_is_better is not False
+    )
 
 
 def of_difference(

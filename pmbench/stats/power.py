@@ -18,7 +18,7 @@ import numpy as np
 from pmbench.core.metric import Metric
 from pmbench.stats.checks import UnusableNumbers, finite_table, require_level
 from pmbench.stats.cluster_robust import jackknife_error
-from pmbench.stats.clusters import Floats, ordered_sums, require_cluster_scheme
+from pmbench.stats.clusters import Floats, informative, ordered_sums, require_cluster_scheme
 from pmbench.stats.dyadic import t_quantile
 from pmbench.stats.linearised import Difference
 
@@ -88,6 +88,8 @@ def power_of_pair(
             or no difference of the two that varies from cluster to cluster.
     """
     one, other = _sums(metric, columns_a, clusters), _sums(metric, columns_b, clusters)
+    adding = np.asarray(one.any(axis=1) | other.any(axis=1))
+    one, other = one[adding], other[adding]
     se = jackknife_error(Difference(metric), np.concatenate([one, other], axis=1))
     first, second = jackknife_error(metric, one), jackknife_error(metric, other)
     if se <= _ROUNDING * max(first, second):
@@ -121,8 +123,14 @@ def power_of_one(
     """
     if not -1 <= correlation < 1:
         raise UnusableNumbers(f"a correlation of {correlation}, which is not from -1 to below 1")
-    table = _sums(metric, columns, clusters)
-    se = jackknife_error(metric, table) * math.sqrt(2 * (1 - correlation))
+    table = informative(_sums(metric, columns, clusters))
+    own = jackknife_error(metric, table)
+    if own <= _ROUNDING * max(1.0, abs(float(metric.value(table.sum(axis=0))))):
+        raise UnusableNumbers(
+            "all clusters are alike, so that nothing is known of how values vary",
+            remedy="Give a second run of the same data: --against RUN",
+        )
+    se = own * math.sqrt(2 * (1 - correlation))
     return _found(se, len(table), len(columns), power, level, correlation, assumed=True)
 
 
@@ -199,9 +207,16 @@ def _found(
 
 def _check(se: float, clusters: int, power: float, level: float) -> None:
     require_level(level)
-    if clusters < 2 or not (se >= 0 and math.isfinite(se)):
+    if clusters < 2:
+        there = "one cluster adds" if clusters else "no cluster adds"
         raise UnusableNumbers(
-            f"a standard error of {se} from {clusters} clusters says nothing of differences"
+            f"{there} anything to the value, and it takes two to know how values vary",
+            remedy="Choose another metric (--metric), or take a run of more instances",
+        )
+    if not (se >= 0 and math.isfinite(se)):
+        raise UnusableNumbers(
+            "without one of the clusters the value is undefined, so that nothing is known of how it varies",
+            remedy="Choose another metric (--metric), or take a run of more instances",
         )
     if not 1 - level < power < 1:
         raise UnusableNumbers(

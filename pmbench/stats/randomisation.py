@@ -16,12 +16,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pmbench.core.metric import Metric
-from pmbench.stats.bootstrap import FEW_CLUSTERS, RESAMPLES, Valued, percentiles, resampled_values
+from pmbench.stats.bootstrap import FEW_CLUSTERS, RESAMPLES, Interval, Valued, percentiles, resampled_values
 from pmbench.stats.checks import UnusableNumbers, finite_table
 from pmbench.stats.cluster_robust import jackknife_interval
 from pmbench.stats.clusters import Floats, block_rows, informative, ordered_sums, require_cluster_scheme
 from pmbench.stats.limits import natural_limits
 from pmbench.stats.linearised import Difference
+from pmbench.stats.no_interval import reasoned
 
 EXACT_CLUSTERS = 14
 """Up to this many clusters that differ, all patterns are tried."""
@@ -169,6 +170,9 @@ def paired_tests(
         note = ""
         if (a, b) in wanted:
             low, high, note = _possible(metric, (sums[a], sums[b]), difference, (low, high), level)
+            if math.isnan(low) and not note:
+                adding = len(_side_by_side(sums[a], sums[b]))
+                note = reasoned(Interval(difference, low, high, adding, 0)).note
         found.append(PairedTest(difference, p, exact, tried, count, low, high, undefined, differing, note))
     return found
 

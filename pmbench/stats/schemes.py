@@ -20,6 +20,7 @@ from pmbench.stats.bootstrap import FEW_CLUSTERS, RESAMPLES, Interval, bootstrap
 from pmbench.stats.cluster_gaps import cluster_gaps
 from pmbench.stats.clusters import Floats, informative_clusters
 from pmbench.stats.few_clusters import few_cluster_intervals
+from pmbench.stats.no_interval import reasoned
 from pmbench.stats.of_lists import ends_of_lists, unlike
 from pmbench.stats.randomisation import PairedTest, paired_tests
 
@@ -162,7 +163,7 @@ def _of_clusters(parts: Sequence[Part], resamples: int, seed: int, level: float)
     by_bootstrap = iter(
         bootstrap_many(many, clusters, resamples=resamples, seed=seed, level=level) if many else ()
     )
-    return [next(by_jackknife if is_few else by_bootstrap) for is_few in few]
+    return [reasoned(next(by_jackknife if is_few else by_bootstrap)) for is_few in few]
 
 
 def _other(metric: Metric, rows: Rows, resamples: int, seed: int, level: float) -> Interval:

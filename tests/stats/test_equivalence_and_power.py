@@ -11,7 +11,7 @@ from stats_examples import COUNTS_F1, MEAN, f1_columns, mean_columns
 from statsmodels.stats.power import TTestPower
 from statsmodels.stats.weightstats import ttost_paired
 
-from pmbench.core.metric import Mean
+from pmbench.core.metric import COUNT, Mean, Ratio
 from pmbench.stats.checks import UnusableNumbers
 from pmbench.stats.clusters import ordered_sums
 from pmbench.stats.dyadic import dyadic_difference
@@ -209,7 +209,7 @@ def test_questions_without_an_answer_are_refused() -> None:
         clusters_needed(1.0, 10, 1e-9)
     with pytest.raises(ValueError, match=r"power of 0\.01"):
         detectable_difference(0.1, 10, power=0.01)
-    with pytest.raises(ValueError, match="1 clusters"):
+    with pytest.raises(ValueError, match="one cluster adds"):
         power_of_one(MEAN, mean_columns([1.0, 2.0]), ["x", "x"])
     with pytest.raises(ValueError, match="correlation"):
         power_of_one(MEAN, mean_columns([1.0, 2.0]), range(2), correlation=1.0)
@@ -234,3 +234,37 @@ def test_of_two_runs_that_never_differ_nothing_is_said() -> None:
     for other in (a, a + 1.0):
         with pytest.raises(UnusableNumbers, match="nothing is known"):
             power_of_pair(MEAN, mean_columns(a), mean_columns(other), range(30))
+
+
+def test_power_counts_the_clusters_that_add_anything() -> None:
+    generator = np.random.default_rng(2)
+    ratio, five = (
+        Ratio("a", "b"),
+        np.stack([generator.binomial(4, 0.5, 8), np.full(8, 4)], axis=1).astype(float),
+    )
+    padded = np.concatenate([five, np.zeros((52, 2))])
+    alone, beside = power_of_one(ratio, five, range(8)), power_of_one(ratio, padded, range(60))
+    assert (beside.detectable, beside.clusters, beside.instances) == (pytest.approx(alone.detectable), 8, 60)
+    # Sixteen clusters that add anything take as many instances more, those that add nothing among them.
+    clusters, instances = beside.needed(alone.detectable / 2)
+    assert instances == math.ceil(clusters * 60 / 8 - 1e-9)
+
+
+def test_of_scores_that_are_all_alike_power_says_nothing() -> None:
+    with pytest.raises(UnusableNumbers, match="all clusters are alike"):
+        power_of_one(MEAN, mean_columns(np.ones(30)), range(30))
+    with pytest.raises(UnusableNumbers, match="no cluster adds"):
+        power_of_one(Ratio("a", "b", zero=0.0), np.zeros((30, 2)), range(30))
+
+
+def test_nothing_and_next_to_nothing_make_no_equivalence() -> None:
+    """No information, or one cluster of sixty that differs, must not become certainty."""
+    empty = np.zeros((60, 2))
+    nothing = equivalence(Ratio("a", "b", zero=0.0), empty, empty, range(60), 0.1)
+    assert not nothing.equivalent and math.isnan(nothing.low)
+    a = np.full(60, 3.0)
+    b = a.copy()
+    b[7] = 4.0
+    count = Mean("y", bounds=COUNT)
+    hardly = equivalence(count, mean_columns(a), mean_columns(b), range(60), 0.1)
+    assert not hardly.equivalent and not hardly.not_inferior and "differ in 1 cluster" in hardly.note

@@ -145,3 +145,28 @@ def test_differences_leave_out_clusters_that_add_nothing_to_either() -> None:
     beside = paired_test(Ratio("a", "b"), *longer, range(92), resamples=200)
     assert (alone.low, alone.high) == (beside.low, beside.high)
     assert alone.low < alone.difference < alone.high and beside.differing == alone.differing
+
+
+@pytest.mark.parametrize("clusters", [12, 80])
+def test_values_that_are_alike_have_bounds_that_say_what_else_could_be(clusters: int) -> None:
+    """By hand: of C clusters alike a share of 1 − 0.025^(1/C) of others could be at 0, or at 1."""
+    share = 1 - 0.025 ** (1 / clusters)
+    (found,) = intervals([(SHARE, rows(mean_columns(np.full(clusters, 0.6))))])
+    assert (found.low, found.high) == pytest.approx((0.6 - share * 0.6, 0.6 + share * 0.4))
+    free, count = Mean("y"), Mean("y", bounds=COUNT)
+    for metric in (free, count):
+        (found,) = intervals([(metric, rows(mean_columns(np.full(clusters, 3.0))))])
+        assert math.isnan(found.low) and "it is 3 in every cluster" in found.note
+
+
+def test_every_missing_interval_says_why() -> None:
+    ratio = Ratio("a", "b")
+    nothing, one = np.zeros((20, 2)), np.zeros((20, 2))
+    one[0] = 1.0
+    found = [intervals([(ratio, rows(table))])[0].note for table in (nothing, one)]
+    assert found == [
+        "no value, for nothing that was scored counts for it",
+        "no interval, for only one cluster has anything that counts for it",
+    ]
+    test = paired_test(ratio, one, one, range(20), resamples=200)
+    assert "no interval" in test.note and "single" not in test.note
