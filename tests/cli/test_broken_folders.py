@@ -263,9 +263,9 @@ class TestThePageOfALeaderboard:
         path = tmp_path / name
         before = path.read_bytes()
         assert before
-        one_line(
-            write(name), "is no leaderboard, and would be overwritten", "Choose another name or remove it"
-        )
+        unknown = Path(name).suffix not in ("", ".md")
+        why = "no format has files that end in" if unknown else "is no leaderboard, and would be overwritten"
+        one_line(write(name), why, "name the format" if unknown else "Choose another name or remove it")
         assert path.read_bytes() == before
 
     def test_a_folder_is_refused(self, write) -> None:

@@ -109,6 +109,10 @@ def cut(rows: Rows) -> None:
     del rows[12:]
 
 
+def one(rows: Rows) -> None:
+    del rows[1:]
+
+
 LONG = "Dear Mrs Sample your potassium is fine and you may go on with the tablets"
 
 REFUSED: dict[str, tuple[Callable[[Rows], None], str]] = {
@@ -121,7 +125,7 @@ REFUSED: dict[str, tuple[Callable[[Rows], None], str]] = {
     "no sample": (changed(2, sample="x"), r"row 3, column 'sample': no number of a sample"),
     "a run of nobody": (
         each(lambda row: row.update(run="0" * 12)),
-        "none of the 1 run that it has labels of",
+        "the run that it has labels of is not in this leaderboard",
     ),
     "no digest": (changed(1, run="1.2E+15"), "row 2, column 'run': no beginning of a run's digest"),
     "a row twice": (twice, r"row 41: the response 'm\d+', sample 0, has a row already: row 5"),
@@ -142,6 +146,19 @@ REFUSED: dict[str, tuple[Callable[[Rows], None], str]] = {
         r"the header: the column 'remark' is no statistic .*there are: matches",
     ),
     "a column too few": (each(lambda row: row.pop("response")), "the header: there is no column 'response'"),
+    "a column of text": (
+        each(lambda row: row.update(remark=LONG)),
+        r"the header: the column 'remark' is no statistic .*there are: matches",
+    ),
+    "a number that no score may hold": (
+        changed(3, matches="1e300"),
+        r"row 4, column 'matches': 1e\+300 is too large by far .* matches may be 5000 at most",
+    ),
+    "the same in every row": (
+        each(lambda row: row.update(deletions="1e155")),
+        r"row 1, column 'deletions': 1e\+155 is too large by far",
+    ),
+    "a slip of many digits": (changed(3, matches="5001"), r"row 4, column 'matches': 5001 is too large"),
     "no statistic": (
         each(lambda row: [row.pop(name) for name in COUNTS]),
         "the header: there is no column of a statistic",
@@ -151,6 +168,7 @@ REFUSED: dict[str, tuple[Callable[[Rows], None], str]] = {
         each(lambda row: row.update(dict.fromkeys(COUNTS, " "))),
         "no statistic is filled in, in any of 40",
     ),
+    "one": (one, "1 response in 1 cluster is too few to correct a judge by"),
     "too few": (
         cut,
         r"12 responses in \d+ clusters are too few to correct a judge by: it takes 20 responses in 15 clusters",

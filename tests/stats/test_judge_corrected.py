@@ -15,9 +15,12 @@ from pmbench.core.metric import F1, Macro, Mean, Metric, Ratio
 from pmbench.stats.prediction_powered import (
     ALIKE,
     ALL_LABELLED,
+    ALL_ZERO,
     BEYOND,
     FAR_BEYOND,
     IMPOSSIBLE,
+    NOTHING_COUNTED,
+    UNSURE,
     PredictionPowered,
     prediction_powered_mean,
     prediction_powered_metric,
@@ -264,3 +267,37 @@ def test_what_lies_beyond_the_limits_is_put_there_and_told() -> None:
 def test_what_cannot_be_used_is_refused(people: list[tuple[float, ...]], judge: object, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         prediction_powered_metric(RATIO, people, judge, [(1, 1)] * 5)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("weight", [None, 0.0, 1.0])
+def test_where_people_counted_nothing_there_is_no_f1(seed: int, weight: float | None) -> None:
+    """The judge's mean, which is taken off and put back, left a denominator of 1e-17 and an F1 of 1."""
+    y, f, other = counts(seed, 50, 70)
+    found = prediction_powered_metric(EDITS, 0 * y, f, other, weight=weight)
+    assert found.note == NOTHING_COUNTED
+    assert all(map(math.isnan, (found.value, found.low, found.high, *found.labelled_only)))
+
+
+def test_no_weight_is_the_labels_alone_where_they_count_almost_nothing() -> None:
+    y, f, other = counts(3, 50, 70)
+    few = 0 * y
+    few[:2] = [[1, 0, 0], [0, 1, 0]]
+    found = prediction_powered_metric(EDITS, few, f, other, weight=0.0)
+    assert found.value == pytest.approx(2 / 3) == found.labelled_only[0]
+
+
+def test_words_of_which_people_saw_none_say_that_they_are_0_and_have_no_interval() -> None:
+    y, f, other = means(4)
+    found = prediction_powered_metric(Mean("y"), with_count(0 * y), with_count(f), with_count(other))
+    assert found.value == 0 and math.isnan(found.low) and found.note == ALL_ZERO
+    assert "0 in every labelled response" in found.note
+
+
+def test_one_row_in_which_people_counted_something_bears_no_interval() -> None:
+    """Without it the denominator is 0, and not the 1e-17 that rounding leaves."""
+    y, f, other = counts(3, 50, 70)
+    single = 0 * y
+    single[0] = [1, 0, 0]
+    found = prediction_powered_metric(EDITS, single, f, other, weight=0.0)
+    assert found.value == 1 and math.isnan(found.low) and found.note == UNSURE
