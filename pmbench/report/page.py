@@ -67,6 +67,7 @@ def page_of(run: StoredRun, *, texts: bool = True) -> str:
         facts=heading.facts(run, results, texts=texts),
         cautions=list(heading.cautions(run, task, results)),
         lead=_lead(task.metrics, results),
+        meaning=_meaning(task),
         entries=made,
         remark=found.remark,
         states=_states(made),
@@ -116,6 +117,13 @@ def _lead(metrics: Sequence[Metric], results: Results) -> str:
     interval = f" ({level} interval {ends})" if ends else " (no interval)"
     better = {True: ", more is better", False: ", less is better", None: ""}[primary.higher_is_better]
     return f"{primary.title}: {primary.shown(found.value)}{interval}{better}; {of}."
+
+
+def _meaning(task: Task) -> str:
+    """What the primary metric is made of: its formula, and what its statistics count where the task says it."""
+    primary = task.metrics[0]
+    words = [f"{name}: {task.stat_words[name]}" for name in primary.stat_names if name in task.stat_words]
+    return "; ".join([f"{primary.title}: {primary.formula}", *words]) + "."
 
 
 def _states(made: Sequence[Entry]) -> list[tuple[str, str, int]]:
