@@ -172,8 +172,11 @@ def _head(found: TwoRuns) -> Iterator[str]:
     """Which two runs, on what."""
     for name, side in (("A", found.first), ("B", found.second)):
         yield f"{name}  {side.name} (run {side.run[:12]})"
+    from pmbench.leaderboard.wording import counted
+
+    common = counted(found.common, "instance")
     part = f", {printable(found.part)}" if found.part else ""
-    yield f"{found.task}{part}: {found.common} instances that both have scored{_without(found)}"
+    yield f"{found.task}{part}: {common} that both have scored{_without(found)}"
     if found.demo:
         yield "demo data, made up: they show nothing of how good the systems are"
     for setting in found.settings:

@@ -57,29 +57,22 @@ def labels(
     corrected, too. pmbench leaderboard --labels FILE and pmbench show RUN --labels FILE correct the
     judge by it.
     """
-    import os
     from pathlib import Path
 
-    from pmbench.core.errors import ConfigError
     from pmbench.running.exporting import write_export
     from pmbench.running.label_form import label_form
     from pmbench.running.plan import runs_folder
     from pmbench.running.reading import read_run
 
-    if sheet == "-":
-        raise ConfigError("the sheet is a file", where="--sheet", remedy="Name one, such as sheet.html")
-    if sheet is not None and Path(sheet).resolve() == Path(output).resolve():
-        raise ConfigError("the form and the sheet are one file", where="--sheet", remedy="Name another one")
+    _check_places(output, sheet)
     run = read_run(runs_folder(folder), name, scoring)
     made = label_form(run, metrics, sample, seed)
-    if output != "-" and os.path.lexists(output):
-        raise _there(output)
     if sheet is not None:
         from pmbench.report.sheet import sheet_of
 
         write_export(Path(sheet), sheet_of(run, made))
     if output == "-":
-        click.echo(made.text, nl=False)
+        _print(made.text)
     else:
         _write(output, made.text)
     less = f", all that there are of {sample} asked for" if made.rows < sample else ""
@@ -93,6 +86,36 @@ def labels(
         *([f"written: {output}"] if output != "-" else []),
     ):
         click.echo(line, err=output == "-")
+
+
+def _check_places(output: str, sheet: str | None) -> None:
+    """Refuse places that nothing can be written to, before anything is drawn."""
+    import os
+    from pathlib import Path
+
+    from pmbench.core.errors import ConfigError
+
+    if not output.strip():
+        raise ConfigError(
+            "this names no file",
+            where="--output",
+            remedy="Name one, such as form.csv, or - for standard output",
+        )
+    if sheet is not None and (sheet == "-" or not sheet.strip()):
+        raise ConfigError("the sheet is a file", where="--sheet", remedy="Name one, such as sheet.html")
+    if sheet is not None and Path(sheet).resolve() == Path(output).resolve():
+        raise ConfigError("the form and the sheet are one file", where="--sheet", remedy="Name another one")
+    if output != "-" and os.path.lexists(output):
+        raise _there(output)
+
+
+def _print(text: str) -> None:
+    """Write to standard output what would be written to a file, byte for byte."""
+    import sys
+
+    sys.stdout.flush()
+    sys.stdout.buffer.write(text.encode())
+    sys.stdout.buffer.flush()
 
 
 def _write(output: str, text: str) -> None:
@@ -115,8 +138,21 @@ def _write(output: str, text: str) -> None:
 
 
 def _there(output: str) -> UserError:
+    from pathlib import Path
+
     from pmbench.core.errors import StorageError
 
+    path = Path(output)
+    if path.is_dir():
+        return StorageError(
+            "this is a folder", where=output, remedy=f"Name a file in it, such as {path / 'form.csv'}"
+        )
+    if path.exists() and not path.is_file():
+        return StorageError(
+            "this is a pipe, a socket or a device, not a file",
+            where=output,
+            remedy="Name a new file, or - for standard output",
+        )
     return StorageError(
         "there is such a file, and people may have filled it in",
         where=output,

@@ -9,6 +9,7 @@ import click
 
 from pmbench.cli.columns import printable, shortened
 from pmbench.core.errors import ConfigError
+from pmbench.core.names import name_shown
 
 if TYPE_CHECKING:
     from pmbench.leaderboard.several_table import SeveralTasks
@@ -49,10 +50,12 @@ def several(
     from pmbench.leaderboard.several import several_tasks
     from pmbench.leaderboard.several_pages import SEVERAL, left_out
 
-    asked = list(dict.fromkeys(name for part in names.split(",") if (name := part.strip())))
+    given = [name for part in names.split(",") if (name := part.strip())]
+    asked = list(dict.fromkeys(given))
     if len(asked) < 2:
+        many = {2: "twice"}.get(len(given), f"{len(given)} times")
         raise ConfigError(
-            "fewer than two tasks",
+            f"{name_shown(asked[0])} is named {many}" if len(given) > 1 else "fewer than two tasks",
             where="--tasks",
             remedy="Name several with commas between them, or one with --task",
         )

@@ -95,6 +95,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         # A terminal or pipe that is not UTF-8 gets a question mark for what it cannot show.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
+    # Resamples are many small products of matrices: threads of one wait for each other longer than they work.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     sys.exit(run(list(sys.argv[1:] if arguments is None else arguments)))
 
 
@@ -125,22 +127,26 @@ def _plugins() -> dict[str, Any]:
 
 
 def _complain(error: click.ClickException) -> int:
+    from pmbench.cli.columns import printable
+
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         click.echo(error.format_message(), err=True)
         return 2
     usage = getattr(error, "ctx", None)
     see = f" See: {usage.command_path} --help" if usage is not None else ""
-    click.echo(f"Error: {' '.join(error.format_message().split())}{see}", err=True)
+    click.echo(f"Error: {printable(' '.join(error.format_message().split()))}{see}", err=True)
     return 2
 
 
 def _report(error: Exception) -> int:
     import traceback
 
+    from pmbench.cli.columns import printable
     from pmbench.core.errors import UserError
 
     if isinstance(error, UserError):
-        click.echo(f"Error: {error}", err=True)
+        # It may name what stands in a file or was typed: no escape of that is sent to a terminal.
+        click.echo(f"Error: {printable(str(error))}", err=True)
         return error.exit_status
     if isinstance(error, BrokenPipeError):
         # The reader of our output has gone (`pmbench runs | head`): nothing is wrong.

@@ -17,10 +17,7 @@ if TYPE_CHECKING:
     from pmbench.core.task import Record, View
     from pmbench.core.view import ViewBlock
     from pmbench.running.reading import StoredRun
-    from pmbench.running.results import MetricResult, Results
-
-VERY_FEW = 10
-"""Clusters below which a subgroup's row says so: its interval is hardly one."""
+    from pmbench.running.results import MetricResult, Results, SliceResult
 
 
 @click.command()
@@ -146,10 +143,14 @@ def _show_slices(console: Console, primary: Metric, results: Results) -> None:
     from rich.table import Table
 
     from pmbench.cli import terminal
+    from pmbench.leaderboard.wording import counted
     from pmbench.stats.bootstrap import FEW_CLUSTERS
 
     groups = [
-        (name, label, found) for name, labels in results.slices.items() for label, found in labels.items()
+        (name, label, found)
+        for name, labels in results.slices.items()
+        for label, found in labels.items()
+        if label.strip()
     ]
     if not groups:
         console.print("no subgroups: the data have no column that the task reads as one", soft_wrap=True)
@@ -173,27 +174,35 @@ def _show_slices(console: Console, primary: Metric, results: Results) -> None:
         if metric is not None:
             value = "–" if metric.value is None else primary.shown(metric.value)
             ends = terminal.interval(primary, metric.low, metric.high)
-            few = primary.scheme == "cluster" and found.clusters < VERY_FEW
-            remark = f"fewer than {VERY_FEW} clusters" if few else metric.note
+            remark = metric.note
+        if found.gap is not None and found.gap.note and found.gap.low is None:
+            remark = "; ".join(filter(None, [remark, f"minus all others: {found.gap.note}"]))
         gap, gap_ends = _gap(primary, found.gap)
-        cells = (name, label, str(found.instances), str(found.clusters), value, ends, gap, gap_ends, remark)
+        cells = (name, label, _scored(found), str(found.clusters), value, ends, gap, gap_ends, remark)
         table.add_row(*(escape(printable(cell)) for cell in cells))
     console.print(table)
     if primary.scheme == "cluster":
         smallest = min(found.clusters for _, _, found in groups)
         if smallest < FEW_CLUSTERS:
             console.print(
-                f"The smallest subgroup has {smallest} clusters: fewer than {FEW_CLUSTERS} show large differences"
-                " only.",
+                f"The smallest subgroup has {counted(smallest, 'cluster')}: fewer than {FEW_CLUSTERS} show large"
+                " differences only.",
                 style="yellow",
                 soft_wrap=True,
             )
-    console.print(
-        f"Intervals are not adjusted for the number of subgroups: of {len(groups)} some differ from the others by"
-        " chance.",
-        style="yellow",
-        soft_wrap=True,
-    )
+    if len(groups) > 1:
+        console.print(
+            f"Intervals are not adjusted for the number of subgroups: of {len(groups)} some differ from the others by"
+            " chance.",
+            style="yellow",
+            soft_wrap=True,
+        )
+
+
+def _scored(found: SliceResult) -> str:
+    """How many instances a subgroup has; where some have no score, how many of how many have one."""
+    without = found.scored is not None and found.scored != found.instances
+    return f"{found.scored}/{found.instances}" if without else str(found.instances)
 
 
 def _gap(primary: Metric, found: MetricResult | None) -> tuple[str, str]:

@@ -8,6 +8,9 @@ from collections.abc import Iterable
 LONGEST_NAME = 60
 MOST_WORDS = 4
 
+MOST_LISTED = 12
+"""Names that an error lists; of more it says how many."""
+
 _NEAR, _NEAR_START = 0.55, 0.75
 """How like a name has to be to a known one, or to its beginning, from 0 to 1 (twice the matches by both lengths)."""
 
@@ -28,6 +31,20 @@ def name_shown(name: str) -> str:
     if len(name) > LONGEST_NAME or len(name.split()) > MOST_WORDS or _SENTENCE.search(name):
         return f"(a name of {len(name)} characters)"
     return repr(name)
+
+
+def names_listed(names: Iterable[str], most: int = MOST_LISTED) -> str:
+    """Names or labels for an error, with commas between them: the first few, and how many more there are.
+
+    What is blank or would not print stands in quotes with its escapes, what looks like text as its length.
+    """
+    every = list(names)
+    told = [
+        name if (shown := name_shown(name)) == f"'{name}'" and name.strip() else shown
+        for name in every[:most]
+    ]
+    more = len(every) - most
+    return ", ".join(told) + (f" and {more} more" if more > 0 else "")
 
 
 def nearest_names(name: str, known: Iterable[str], most: int = 3) -> list[str]:

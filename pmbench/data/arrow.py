@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,12 @@ from pmbench.core.errors import DataError, MissingExtra
 from pmbench.data.columns import name_shown
 
 
-def read_parquet(path: Path, shown: str) -> list[Row]:
+def read_parquet(path: Path, shown: str, check: Callable[[int], None] | None = None) -> list[Row]:
     """Rows of one Parquet file.
+
+    Args:
+        path: of the file; shown: how to call it.
+        check: is given the number of its rows before they are read, and may refuse them.
 
     Raises:
         MissingExtra: pyarrow is not installed.
@@ -26,6 +31,8 @@ def read_parquet(path: Path, shown: str) -> list[Row]:
         # ParquetFile, not read_table: that one makes columns out of folders called `key=value`.
         with parquet.ParquetFile(path) as file:
             _check_names(file.schema_arrow.names, shown)
+            if check is not None:
+                check(file.metadata.num_rows)
             table = file.read()
     except (pyarrow.ArrowException, OSError) as error:
         raise DataError(

@@ -6,7 +6,7 @@ for a column of labels would put what patients wrote there.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from pmbench.core.instance import Instance
@@ -16,6 +16,8 @@ MOST_LABELS = 50
 """Different labels of one slice."""
 FEW_LABELS = 10
 """Up to so many labels it does not matter how few instances share one."""
+MOST_NAMED = 5
+"""Slices that a note names; of more it says how many."""
 LONGEST_LABEL, MOST_WORDS = 40, 5
 """Letters and words of a label."""
 
@@ -37,14 +39,48 @@ def usable_slices(
         for name, label in instance.slices.items():
             labels.setdefault(name, []).append(label)
     refused = {name: why for name, found in labels.items() if (why := _no_slice(name, found))}
-    notes = [f"{_called(name, columns)}: {why}" for name, why in refused.items()]
-    notes += [
-        f"slice {name_shown(name)}: {len(instances) - given} of {len(instances)} instances have no label and"
-        " are in none of its subgroups"
+    lacking = {
+        name: len(instances) - given
         for name, found in labels.items()
         if name not in refused and 0 < (given := sum(map(bool, map(str.strip, found)))) < len(instances)
-    ]
+    }
+    notes = [*_on_refused(refused, columns), *_on_lacking(lacking, len(instances))]
     return [_without(instance, refused) for instance in instances], notes
+
+
+def _on_refused(refused: Mapping[str, str], columns: Mapping[str, str]) -> Iterator[str]:
+    """One line, however many slices are not used."""
+    if len(refused) == 1:
+        [(name, why)] = refused.items()
+        yield f"{_called(name, columns)}: {why}"
+    elif refused:
+        told = [f"{_shown(name)} ({why})" for name, why in refused.items()]
+        yield f"{len(refused)} slices are not used: {_first_of(told)}"
+
+
+def _on_lacking(lacking: Mapping[str, int], instances: int) -> Iterator[str]:
+    """One line, however many slices some instances have no label of."""
+    if len(lacking) == 1:
+        [(name, many)] = lacking.items()
+        yield (
+            f"slice {name_shown(name)}: {many} of {instances} instances have no label and are in none of its"
+            " subgroups"
+        )
+    elif lacking:
+        told = [f"{name_shown(name)} ({many})" for name, many in lacking.items()]
+        yield (
+            f"instances of {instances} without a label are in none of the subgroups of these slices:"
+            f" {_first_of(told)}"
+        )
+
+
+def _first_of(told: Sequence[str]) -> str:
+    more = len(told) - MOST_NAMED
+    return ", ".join(told[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+def _shown(name: str) -> str:
+    return f"(a name of {len(name)} characters)" if _is_text(name) else name_shown(name)
 
 
 def _no_slice(name: str, found: Sequence[str]) -> str:

@@ -6,10 +6,13 @@ import codecs
 import errno
 import gzip
 import hashlib
+import io
 import os
 import stat
 import zlib
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from pmbench.core.dataset import Row
@@ -37,7 +40,36 @@ _OTHER_ENCODINGS = (
 _CHUNK = 1 << 20
 
 
-def read_table(path: str | os.PathLike[str], *, shown: str | None = None) -> list[Row]:
+@dataclass(frozen=True)
+class Most:
+    """How large a file of rows may be.
+
+    Attributes:
+        size: bytes, unpacked ones too; rows: of it.
+        what: the file is, in the plural, for the error.
+    """
+
+    size: int
+    rows: int
+    what: str
+
+    def check(self, rows: int, size: int = 0, *, shown: str) -> None:
+        """Refuse a file of more rows or bytes.
+
+        Raises:
+            DataError: it has more.
+        """
+        if rows > self.rows or size > self.size:
+            raise DataError(
+                f"{self.what} have at most {self.rows:,} rows and {self.size // 10**6} MB, and this one has more",
+                where=shown,
+                remedy="Check that it is the file that you meant, or split it",
+            )
+
+
+def read_table(
+    path: str | os.PathLike[str], *, shown: str | None = None, most: Most | None = None
+) -> list[Row]:
     """Read every row of one file, under the column names of the file.
 
     Text files are UTF-8, with or without a byte order mark. Values of CSV and TSV are text; those of JSON and
@@ -48,9 +80,11 @@ def read_table(path: str | os.PathLike[str], *, shown: str | None = None) -> lis
         path: a `.csv`, `.tsv`, `.jsonl`, `.ndjson`, `.json` (a list of objects) or `.parquet` file; all but
             the last may be compressed (`.csv.gz`).
         shown: how to call the file in `Row.file` and in errors; by default the path itself.
+        most: how large it may be, which is seen before its rows are made; None: as large as memory allows.
 
     Raises:
-        DataError: the file cannot be read, is broken or holds no rows; the message has the place and no text.
+        DataError: the file cannot be read, is broken, too large or holds no rows; the message has the place and no
+            text.
         MissingExtra: a Parquet file, and pyarrow is not installed.
     """
     file = Path(path)
@@ -68,8 +102,19 @@ def read_table(path: str | os.PathLike[str], *, shown: str | None = None) -> lis
     if kind == ".parquet":
         from pmbench.data import arrow
 
-        return arrow.read_parquet(file, name)
-    return _read_text(_content(file, name, packed), kind, name)
+        return arrow.read_parquet(file, name, None if most is None else partial(most.check, shown=name))
+    data = _content(file, name, packed, None if most is None else most.size)
+    if most is not None:
+        most.check(_lines(data) - 1, len(data), shown=name)
+    rows = _read_text(data, kind, name)
+    if most is not None:
+        most.check(len(rows), shown=name)
+    return rows
+
+
+def _lines(data: bytes) -> int:
+    """Line breaks: a text has no more rows, but for a list of JSON in one line."""
+    return max(data.count(b"\n"), data.count(b"\r"))
 
 
 def kind_of(path: Path) -> tuple[str, bool]:
@@ -130,15 +175,19 @@ def sha256_of(path: Path, shown: str | None = None) -> str:
         raise unreadable(error, path, shown or str(path)) from None
 
 
-def _content(path: Path, shown: str, packed: bool) -> bytes:
+def _content(path: Path, shown: str, packed: bool, most: int | None = None) -> bytes:
+    """What a file holds, unpacked; where that is more than `most` bytes, so many and one."""
+    read = -1 if most is None else most + 1
     try:
-        data = path.read_bytes()
+        with path.open("rb") as file:
+            data = file.read(read)
     except OSError as error:
         raise unreadable(error, path, shown) from None
-    if not packed:
+    if not packed or (most is not None and len(data) > most):
         return data
     try:
-        return gzip.decompress(data)
+        with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
+            return file.read(read)
     except (gzip.BadGzipFile, EOFError, zlib.error):
         raise DataError(
             "is not a whole gzip file", where=shown, remedy="Copy it again, or unpack it with gunzip"

@@ -118,7 +118,8 @@ class Correction:
             said = f" (λ {weights[0]:.2f})" if weights else ""
             if len(weights) > 1:
                 ends = f"{min(weights):.2f} to {max(weights):.2f}"
-                said = f" (λ {weights[0]:.2f}; {ends} for all {len(weights)} metrics)"
+                every = "both" if len(weights) == 2 else f"all {len(weights)}"
+                said = f" (λ {weights[0]:.2f}; {ends} for {every} metrics)"
             parts.append(f"{labelled} of {counted(responses, 'response')}{said}")
         return " and ".join(parts)
 
@@ -187,7 +188,9 @@ def corrections(
     others = [run for run in labels.runs if run not in known]
     if not of:
         raise DataError(
-            f"none of the {counted(len(labels.runs), 'run')} that it has labels of is in this leaderboard",
+            "the run that it has labels of is not in this leaderboard"
+            if len(labels.runs) == 1
+            else f"none of the {len(labels.runs)} runs that it has labels of is in this leaderboard",
             where=", ".join(labels.files),
             remedy="See the runs with pmbench runs, and what is left out with pmbench leaderboard without --labels",
         )

@@ -67,7 +67,7 @@ def _told(metric: Metric, first: SystemRow, other: SystemRow, found: CorrectedDi
     rests = f"{counted(found.labelled, 'response')} labelled for both"
     if found.value is None:
         why = found.note or (
-            f"{rests}, in {counted(found.clusters, 'cluster')}, are too few"
+            f"{rests}, in {counted(found.clusters, 'cluster')}, {'is' if found.labelled == 1 else 'are'} too few"
             " (forms of pmbench labels with one --seed hold the same instances)"
         )
         return f"{_named(first, other)} have no judge-corrected difference in {metric.title}: {why}."

@@ -19,6 +19,9 @@ FEWEST_SYSTEMS = 3
 
 LEAST_TASKS = 2
 
+DEPENDENT = "These tasks are not independent (see the notes): the p-value means nothing."
+"""Said in place of what the test finds where a task counts twice."""
+
 MOST_NAMED = 4
 """Pairs, or systems behind one, that a sentence names; of more it says how many."""
 
@@ -72,7 +75,11 @@ class OverTasks(msgspec.Struct, frozen=True):
 
 
 def over_tasks(
-    tasks: Sequence[TaskColumns], rows: Mapping[int, tuple[int, str]], *, alpha: float
+    tasks: Sequence[TaskColumns],
+    rows: Mapping[int, tuple[int, str]],
+    *,
+    alpha: float,
+    dependent: bool = False,
 ) -> OverTasks:
     """Compare the systems that have a value in all tasks.
 
@@ -80,6 +87,7 @@ def over_tasks(
         tasks: those that are counted, with the same systems in the same order.
         rows: by a system's place there the number of its row, and its name in a sentence.
         alpha: level of the tests.
+        dependent: whether some of the tasks are one measurement that counts twice, which a note says.
     """
     values = np.array([_values(task) for task in tasks]).reshape(len(tasks), len(rows))
     order = sorted(
@@ -115,7 +123,7 @@ def over_tasks(
         critical_difference=found.critical_difference,
         alpha=alpha,
         pairs=pairs,
-        words=list(_words(found, pairs, named, alpha, len(rows) - len(order))),
+        words=list(_words(found, pairs, named, alpha, len(rows) - len(order), dependent=dependent)),
     )
 
 
@@ -150,13 +158,21 @@ def _pair(found: Friedman, place: int, numbers: Sequence[int], *, differing: boo
 
 
 def _words(
-    found: Friedman, pairs: Sequence[PairOverTasks], names: Mapping[int, str], alpha: float, lacking: int
+    found: Friedman,
+    pairs: Sequence[PairOverTasks],
+    names: Mapping[int, str],
+    alpha: float,
+    lacking: int,
+    *,
+    dependent: bool,
 ) -> Iterator[str]:
     systems, tasks = len(names), found.tasks
     without = f" ({counted(lacking, 'system')} without a value in one of them not counted)" if lacking else ""
     told = f"Friedman's test of the ranks of {systems} systems in {tasks} tasks{without}"
     told += f", the tasks being the sample: {_p(found.p)} (statistic {found.statistic:.2f})."
-    if found.p <= alpha:
+    if dependent:
+        yield f"{told} {DEPENDENT}"
+    elif found.p <= alpha:
         yield f"{told} Some of them are better over tasks than others."
         yield from _nemenyi(found, pairs, names, alpha)
     else:

@@ -121,6 +121,7 @@ def several_tasks(
         _row(place, keys[at], stood[at], bounds.get(keys[at]), parts)
         for place, at in enumerate(places, start=1)
     ]
+    twice = list(same_twice(rows, heads))
     return SeveralTasks(
         tasks=heads,
         rows=rows,
@@ -128,13 +129,15 @@ def several_tasks(
             *notes,
             *_lacking(rows, heads),
             *unshared(rows, heads),
-            *same_twice(rows, heads),
+            *twice,
             *of_the_tasks([(part.task, part.table) for part in parts]),
         ],
         left_out=[left for part in parts for left in part.board.left_out],
         statistics=statistics,
         demo=any(part.table is not None and part.table.kind == "demo" for part in parts),
-        over_tasks=over_tasks(columns, _named(rows, places), alpha=round(1 - statistics.level, 12)),
+        over_tasks=over_tasks(
+            columns, _named(rows, places), alpha=round(1 - statistics.level, 12), dependent=bool(twice)
+        ),
     )
 
 

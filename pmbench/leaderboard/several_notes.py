@@ -46,18 +46,29 @@ def same_twice(rows: Sequence[SystemOverTasks], heads: Sequence[TaskHead]) -> It
                 f"{listed(names)} are of the same data: they are not independent of each other, and count as"
                 f" {len(names)} tasks in the means and in Friedman's test."
             )
-    for one, other in combinations([head for head in heads if head.counted], 2):
-        both = [row for row in rows if one.task in row.measures and other.task in row.measures]
-        values = [(row.measures[one.task].value, row.measures[other.task].value) for row in both]
-        if (
-            one.fingerprint != other.fingerprint
-            and len(both) > 1
-            and all(first == second for first, second in values)
-        ):
+    groups: list[list[TaskHead]] = []
+    for head in heads:
+        if not head.counted:
+            continue
+        like = (group for group in groups if all(_same_values(rows, head, other) for other in group))
+        if (group := next(like, None)) is not None:
+            group.append(head)
+        else:
+            groups.append([head])
+    for group in groups:
+        if len({head.fingerprint for head in group}) > 1:
+            many = "twice" if len(group) == 2 else f"{len(group)} times"
             yield (
-                f"{one.task} and {other.task} have the same values for every system here: one measurement is counted"
-                " twice in the means."
+                f"{listed([head.task for head in group])} have the same values for every system here: one measurement"
+                f" is counted {many} in the means and in Friedman's test."
             )
+
+
+def _same_values(rows: Sequence[SystemOverTasks], one: TaskHead, other: TaskHead) -> bool:
+    """Whether all systems that have both tasks, two at least, have the same value in both."""
+    both = [row for row in rows if one.task in row.measures and other.task in row.measures]
+    values = [(row.measures[one.task].value, row.measures[other.task].value) for row in both]
+    return len(both) > 1 and all(first == second for first, second in values)
 
 
 def of_the_tasks(tables: Sequence[tuple[type[Task], Table | None]]) -> Iterator[str]:

@@ -11,6 +11,7 @@ import msgspec
 from pmbench.core.digest import SHORT
 from pmbench.core.errors import ConfigError, StorageError
 from pmbench.core.metric import Metric
+from pmbench.core.names import name_shown, names_listed
 from pmbench.leaderboard import who_wins
 from pmbench.leaderboard.at_margin import against_margin
 from pmbench.leaderboard.comparable import distinguishing
@@ -128,6 +129,8 @@ def compare_runs(
     """
     used = statistics or Resampling()
     sides = [scored_run(runs, name) for name in (first, second)]
+    if sides[0][0].record.digest == sides[1][0].record.digest and sides[0][0].scores == sides[1][0].scores:
+        raise ConfigError("both are the same run", where=str(second), remedy="Name another run")
     task = sides[0][0].task()
     check_alike(sides[0][0], sides[1][0])
     kept = [_of_slice(scores, slice_of) for _, scores in sides]
@@ -253,14 +256,16 @@ def _labels(scores: Sequence[ScoreRecord], slice_by: str | None) -> dict[str, di
     found: dict[str, dict[str, str]] = {}
     for score in scores:
         for name, label in score.slices.items():
+            if not label.strip():
+                continue  # No label: of none of the subgroups.
             found.setdefault(name, {})[score.id] = label
     if slice_by is None:
         return {name: one for name, one in found.items() if 1 < len(set(one.values())) <= MOST_LABELS}
     if slice_by not in found:
         raise ConfigError(
-            f"no instance has a slice {slice_by!r}",
+            f"no instance has a slice {name_shown(slice_by)}",
             where="--slice",
-            remedy=f"Slices: {', '.join(sorted(found)) or 'none'}",
+            remedy=f"Slices: {names_listed(sorted(found)) or 'none'}",
         )
     return {slice_by: found[slice_by]}
 
@@ -269,15 +274,15 @@ def _of_slice(scores: Sequence[ScoreRecord], slice_of: tuple[str, str] | None) -
     if slice_of is None:
         return list(scores)
     name, label = slice_of
-    there = {one.slices[name] for one in scores if name in one.slices}
+    there = {one.slices[name] for one in scores if one.slices.get(name, "").strip()}
     if label not in there:
-        known = sorted({key for one in scores for key in one.slices})
+        known = sorted({key for one in scores for key, own in one.slices.items() if own.strip()})
         raise ConfigError(
-            f"no instance has {name}={label}",
+            f"no instance has {names_listed([name])}={names_listed([label])}",
             where="--slice",
-            remedy=f"Labels of {name}: {', '.join(sorted(there))}"
+            remedy=f"Labels of {names_listed([name])}: {names_listed(sorted(there))}"
             if there
-            else f"Slices: {', '.join(known) or 'none'}",
+            else f"Slices: {names_listed(known) or 'none'}",
         )
     return [one for one in scores if one.slices.get(name) == label]
 

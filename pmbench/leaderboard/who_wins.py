@@ -8,14 +8,16 @@ from typing import Any
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from pmbench.core.metric import Metric
 from pmbench.leaderboard.tested import Resampling
-from pmbench.running.columns import ScoreColumns
+from pmbench.running.columns import ScoreColumns, rows_taken
 from pmbench.stats.corrections import holm, mcnemar_exact
 from pmbench.stats.effects import standardised_effect
+from pmbench.stats.in_threads import in_threads
 from pmbench.stats.randomisation import PairedTest
-from pmbench.stats.schemes import comparisons
+from pmbench.stats.schemes import Rows, comparisons
 
 _EQUAL = 1e-12
 """Values this close are equal."""
@@ -191,15 +193,19 @@ def by_label(
         statistics: of the tests.
         alone: whether a slice with one label is kept, too.
     """
+    whole = [one.rows(metric, common) for one in columns]
     found = {}
     for name, of_instance in sorted(labels.items()):
-        members: dict[str, list[str]] = {}
-        for one in common:
+        members: dict[str, list[int]] = {}
+        for place, one in enumerate(common):
             if one in of_instance:
-                members.setdefault(of_instance[one], []).append(one)
+                members.setdefault(of_instance[one], []).append(place)
         if len(members) < 2 and not alone:
             continue  # The whole once more.
-        parts = [_part(metric, columns, label, ids, statistics) for label, ids in sorted(members.items())]
+        parts = in_threads(
+            lambda one: _part(metric, whole, one[0], np.array(one[1], dtype=np.intp), statistics),
+            sorted(members.items()),
+        )
         adjusted = holm([part.test.p for part in parts])
         found[name] = [
             msgspec.structs.replace(part, p_adjusted=None if p != p else p)
@@ -209,10 +215,10 @@ def by_label(
 
 
 def _part(
-    metric: Metric, columns: Sequence[ScoreColumns], label: str, ids: Sequence[str], statistics: Resampling
+    metric: Metric, whole: Sequence[Rows | None], label: str, places: NDArray[np.intp], statistics: Resampling
 ) -> Part:
-    first, second = (one.rows(metric, ids) for one in columns)
-    assert first is not None and second is not None  # `common` are instances that both have
+    """One subgroup, from the rows of all instances of both runs and the places of its own among them."""
+    first, second = (rows_taken(one, places) for one in whole if one is not None)
     test = comparisons(
         metric,
         [first, second],
@@ -223,4 +229,4 @@ def _part(
         level=statistics.level,
     )[0]
     value, other = (float(metric.value(one.columns.sum(axis=0))) for one in (first, second))
-    return Part(label, len(ids), value, other, test, None)
+    return Part(label, len(places), value, other, test, None)

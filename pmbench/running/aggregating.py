@@ -23,6 +23,7 @@ from pmbench.running.records import ResponseRecord, ScoreRecord
 from pmbench.running.responding import Key, response_digest
 from pmbench.running.results import Counts, MetricResult, Results, SliceResult, Statistics, Status, UsageTotal
 from pmbench.running.variation import variation
+from pmbench.stats.in_threads import in_threads
 from pmbench.stats.methods import interval_method
 from pmbench.stats.schemes import Rows, gaps, intervals
 
@@ -85,7 +86,9 @@ def aggregate(
 
 
 def measure(
-    metrics: Sequence[Metric], records: Sequence[ScoreRecord], done: Mapping[str, int] | None = None
+    metrics: Sequence[Metric],
+    records: Sequence[ScoreRecord] | ScoreColumns,
+    done: Mapping[str, int] | None = None,
 ) -> tuple[dict[str, MetricResult], int]:
     """Each metric over scores, with its interval, and the number of clusters.
 
@@ -93,14 +96,14 @@ def measure(
 
     Args:
         metrics: of the task.
-        records: scores that are there.
+        records: scores that are there, as they are or as columns.
         done: samples of each instance, by id, that have a score or never will (failed, missing), for the worst
             and best case of those that never will.
     """
     results = {metric.name: MetricResult(None) for metric in metrics}
-    if not records:
+    scores = records if isinstance(records, ScoreColumns) else ScoreColumns(records)
+    if not scores.ids:
         return results, 0
-    scores = ScoreColumns(records)
     parts = []
     for metric in metrics:
         rows = scores.rows(metric)
@@ -179,35 +182,49 @@ def _slices(
     plan: Plan, records: Sequence[ScoreRecord], done: Mapping[str, int]
 ) -> dict[str, dict[str, SliceResult]]:
     """Each subgroup of this run's instances, those without a score among them."""
-    by_id: dict[str, list[ScoreRecord]] = {}
-    for record in records:
-        by_id.setdefault(record.id, []).append(record)
     parts: dict[str, dict[str, list[Instance]]] = {}
     for instance in plan.chosen:
         for name, label in instance.slices.items():
-            parts.setdefault(name, {}).setdefault(label, []).append(instance)
-    found = {
-        name: {label: _slice(plan, members, by_id, done) for label, members in sorted(labels.items())}
-        for name, labels in sorted(parts.items())
-    }
-    _add_gaps(plan, records, found)
+            if label.strip():
+                parts.setdefault(name, {}).setdefault(label, []).append(instance)
+    if not parts:
+        return {}
+    scores = ScoreColumns(records)
+    place = {name: number for number, name in enumerate(scores.ids)}
+    wanted = [(name, label) for name, labels in sorted(parts.items()) for label in sorted(labels)]
+    made = in_threads(lambda one: _slice(plan, parts[one[0]][one[1]], scores, place, done), wanted)
+    found: dict[str, dict[str, SliceResult]] = {name: {} for name, _ in wanted}
+    for (name, label), result in zip(wanted, made, strict=True):
+        found[name][label] = result
+    _add_gaps(plan, scores, parts, found)
     return found
 
 
 def _add_gaps(
-    plan: Plan, records: Sequence[ScoreRecord], found: Mapping[str, Mapping[str, SliceResult]]
+    plan: Plan,
+    scores: ScoreColumns,
+    members: Mapping[str, Mapping[str, Sequence[Instance]]],
+    found: Mapping[str, Mapping[str, SliceResult]],
 ) -> None:
     """To each subgroup how it differs from all others that have a label, in the primary metric."""
     primary = plan.task.metrics[0]
-    rows = ScoreColumns(records).rows(primary) if records else None
+    rows = scores.rows(primary) if scores.ids else None
     wanted = [(name, label) for name, labels in found.items() if len(labels) > 1 for label in labels]
     if rows is None or not wanted or _is_infinite(primary, rows):
         return
-    labelled = {instance.id: instance.slices for instance in plan.chosen}
-    own = [labelled[name] for name in rows.ids]
+    numbers = {
+        name: {one.id: number for number, those in enumerate(labels.values()) for one in those}
+        for name, labels in members.items()
+    }
+    labelled = {
+        name: np.array([of_instance.get(one, -1) for one in rows.ids])
+        for name, of_instance in numbers.items()
+    }
+    number = {(name, label): at for name, labels in members.items() for at, label in enumerate(labels)}
     parts = [
-        ([one.get(name) == label for one in own], [one.get(name, label) != label for one in own])
+        (own == number[name, label], (own >= 0) & (own != number[name, label]))
         for name, label in wanted
+        for own in (labelled[name],)
     ]
     for (name, label), interval in zip(wanted, gaps(primary, rows, parts), strict=True):
         found[name][label].gap = MetricResult(
@@ -218,15 +235,19 @@ def _add_gaps(
 def _slice(
     plan: Plan,
     members: Sequence[Instance],
-    by_id: Mapping[str, Sequence[ScoreRecord]],
+    scores: ScoreColumns,
+    place: Mapping[str, int],
     done: Mapping[str, int],
 ) -> SliceResult:
-    records = [record for instance in members for record in by_id.get(instance.id, ())]
+    places = sorted(place[instance.id] for instance in members if instance.id in place)
+    part = scores.subset(np.array(places, dtype=np.intp))
     own = {instance.id: done[instance.id] for instance in members if done.get(instance.id)}
     # Grouped metrics, such as one per theme, would be noise here.
     main = [metric for metric in plan.task.metrics if metric.group is None]
-    results, clusters = measure(main, records, own)
-    return SliceResult(len(members), clusters, sum(own.values()) - len(records), results)
+    results, clusters = measure(main, part, own)
+    return SliceResult(
+        len(members), clusters, sum(own.values()) - part.responses, results, scored=len(places)
+    )
 
 
 def _is_of(response: ResponseRecord | None, score: ScoreRecord) -> bool:

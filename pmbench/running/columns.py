@@ -33,6 +33,25 @@ class ScoreColumns:
             for name in dict.fromkeys(name for score in scores for name in score.stats)
         }
 
+    def subset(self, places: NDArray[np.intp]) -> ScoreColumns:
+        """The columns of some of the instances alone, as if they had been made from the scores of those.
+
+        Args:
+            places: rows of the instances, in rising order.
+        """
+        found = object.__new__(ScoreColumns)
+        number = np.full(len(self.ids), -1, dtype=np.intp)
+        number[places] = np.arange(len(places))
+        row = number[self._row]
+        kept = np.flatnonzero(row >= 0)
+        found.ids = [self.ids[place] for place in places.tolist()]
+        found.clusters = [self.clusters[place] for place in places.tolist()]
+        found._scores = [self._scores[place] for place in kept.tolist()]
+        found._row = row[kept]
+        taken = {name: column[kept] for name, column in self._stats.items()}
+        found._stats = {name: column for name, column in taken.items() if not np.isnan(column).all()}
+        return found
+
     def of(self, metric: Metric) -> NDArray[np.float64] | None:
         """The metric's columns per instance, shape (n, k); None where no instance has its statistics.
 
@@ -74,6 +93,11 @@ class ScoreColumns:
         return [
             (score.id, value) for score, value, has in zip(self._scores, column, there, strict=True) if has
         ]
+
+    @property
+    def responses(self) -> int:
+        """How many scores there are, samples of one instance each for itself."""
+        return len(self._scores)
 
     @property
     def units(self) -> set[str]:
@@ -128,3 +152,16 @@ class ScoreColumns:
         """The row of each wanted id."""
         row = {name: index for index, name in enumerate(self.ids)}
         return np.array([row[name] for name in wanted], dtype=np.intp)
+
+
+def rows_taken(rows: Rows, places: NDArray[np.intp]) -> Rows:
+    """Some of the rows, in the order given: what `ScoreColumns.rows` makes of their ids alone."""
+    wanted = places.tolist()
+    return Rows(
+        rows.columns[places],
+        [rows.present[place] for place in wanted],
+        [rows.ids[place] for place in wanted],
+        [rows.clusters[place] for place in wanted],
+        [rows.units[place] for place in wanted] if rows.units else (),
+        [rows.arrays[place] for place in wanted] if rows.arrays else (),
+    )

@@ -123,7 +123,7 @@ def too_few(responses: int, clusters: int) -> str:
     """What is said where they are not enough."""
     one = f"{responses} response{'' if responses == 1 else 's'} in {clusters} cluster{'' if clusters == 1 else 's'}"
     least = f"{FEWEST} responses in {FEWEST_CLUSTERS} clusters"
-    return f"{one} are too few to correct a judge by: it takes {least}"
+    return f"{one} {'is' if responses == 1 else 'are'} too few to correct a judge by: it takes {least}"
 
 
 def check_judged(judges: object, run: str) -> None:
@@ -144,14 +144,23 @@ def _check_ids(scores: Sequence[ScoreRecord]) -> None:
     """Refuse ids that may be text of the data: the form is to hold none.
 
     Raises:
-        ConfigError: an id is long or has blanks, as text has.
+        ConfigError: an id is long or has blanks, as text has, or has characters that cannot be seen.
     """
     long = sum(len(one.id) > _LONGEST_ID or any(map(str.isspace, one.id)) for one in scores)
     if long:
         raise ConfigError(
-            f"{long} ids are long or have blanks, as text has, and a file of labels is to hold no text",
+            f"{long} {'id is' if long == 1 else 'ids are'} long or {'has' if long == 1 else 'have'} blanks, as text"
+            " has, and a file of labels is to hold no text",
             where="ids of instances",
             remedy="Give the data a column of ids, and run again",
+        )
+    unseen = sum(not one.id.isprintable() for one in scores)
+    if unseen:
+        raise ConfigError(
+            f"{unseen} {'id has' if unseen == 1 else 'ids have'} control characters or others that cannot be seen,"
+            " and would not come back from a spreadsheet as they were",
+            where="ids of instances",
+            remedy="Give the data other ids, and run again",
         )
 
 

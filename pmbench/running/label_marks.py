@@ -113,7 +113,8 @@ def kept_marks(run: Path) -> Marks | None:
         try:
             text = content(path, _MOST)
         except Irregular as error:
-            raise StorageError(f"this is no key of labels: {error.strerror}", str(path), _BACK) from None
+            what = f"this is no key of labels: {error.strerror}"
+            raise StorageError(what, where=str(path), remedy=_BACK) from None
         except FileNotFoundError:
             if not there(path):
                 return None

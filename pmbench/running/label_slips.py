@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from pmbench.core.metric import COUNT, Mean, Metric
+from pmbench.running.finite import LARGEST
 from pmbench.running.labels import Label
 from pmbench.running.records import ScoreRecord
 
@@ -15,6 +16,10 @@ Doubts = Callable[[Mapping[str, float], Mapping[str, float]], Iterable[str]]
 
 BEYOND, AT_LEAST = 3.0, 10.0
 """A number is doubted that is more than this many times the greatest that the judge gave, and above this."""
+
+SENSELESS, SENSELESS_FROM = 1000.0, 1000.0
+"""A number is refused that is more than this many times the greatest absolute one that the judge gave, and above
+this: it can only be a slip, and would outweigh all others."""
 
 _NAMED = 5
 """Rows that a line names."""
@@ -34,6 +39,15 @@ def ends_of(metrics: Sequence[Metric], scores: Sequence[ScoreRecord]) -> dict[st
         if isinstance(metric, Mean) and metric.limits is not None:
             ends[metric.stat] = metric.limits
     return ends
+
+
+def most_of(scores: Sequence[ScoreRecord], names: Iterable[str]) -> dict[str, float]:
+    """The greatest absolute value that a label of each statistic may have."""
+    most = dict.fromkeys(names, 0.0)
+    for score in scores:
+        for name in most.keys() & score.stats.keys():
+            most[name] = max(most[name], abs(score.stats[name]))
+    return {name: min(LARGEST, max(SENSELESS_FROM, SENSELESS * value)) for name, value in most.items()}
 
 
 def counted_whole(metrics: Sequence[Metric], scores: Sequence[ScoreRecord]) -> set[str]:

@@ -16,7 +16,7 @@ from pmbench.core.names import name_shown
 from pmbench.data.fingerprint import id_shown
 from pmbench.running.label_form import enough, too_few
 from pmbench.running.label_marks import KEY, Marks, kept_marks
-from pmbench.running.label_slips import by_cluster, counted_whole, ends_of
+from pmbench.running.label_slips import by_cluster, counted_whole, ends_of, most_of
 from pmbench.running.labels import Label, Labels
 from pmbench.running.records import ScoreRecord
 from pmbench.running.responding import Key
@@ -53,7 +53,7 @@ def covered(metrics: Sequence[Metric], labels: Labels) -> list[Metric]:
     """The metrics all of whose statistics the labels have.
 
     Raises:
-        DataError: a column is no statistic of the task, or there is no such metric.
+        DataError: a column is no statistic of the task, a cell holds no number, or there is no such metric.
     """
     possible = by_cluster(metrics)
     known = {name: metric for metric in possible for name in metric.stat_names}
@@ -64,6 +64,8 @@ def covered(metrics: Sequence[Metric], labels: Labels) -> list[Metric]:
             where=_header(labels, unknown[0]),
             remedy=f"Leave it out; there are: {_few(list(known))}",
         )
+    for broken in labels.broken.values():
+        raise broken
     found = [metric for metric in possible if set(metric.stat_names) <= set(labels.statistics)]
     if not found:
         near = max(possible, key=lambda one: len(set(one.stat_names) & set(labels.statistics)))
@@ -123,6 +125,7 @@ def check_labels(
     """
     by_key = {(score.id, score.sample): score for score in scores}
     ends, whole = ends_of(metrics, scores), counted_whole(metrics, scores)
+    most = most_of(scores, {name for label in labels for name in label.stats})
     for label in labels:
         score = by_key.get((label.id, label.sample))
         if score is None and (label.id, label.sample) in unscored:
@@ -158,6 +161,13 @@ def check_labels(
                     f"{value:g} cannot be: {name} lies between {low:g}{upper}"
                     if upper
                     else f"{value:g} is below {low:g}",
+                    where=label.row.where(name),
+                    remedy="Mend the number, or leave it empty",
+                )
+            if abs(value) > most[name]:
+                raise DataError(
+                    f"{value:g} is too large by far to be meant: by the judge's own numbers {name} may be"
+                    f" {most[name]:g} at most",
                     where=label.row.where(name),
                     remedy="Mend the number, or leave it empty",
                 )

@@ -7,21 +7,25 @@ each statistic of the metrics. A row of which no statistic is filled in is not l
 from __future__ import annotations
 
 import math
+import os
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from pmbench.core.dataset import Row
 from pmbench.core.errors import DataError
 from pmbench.data.fingerprint import id_shown
-from pmbench.data.tables import read_table
+from pmbench.data.tables import Most, check_regular, read_table
 
 LEADING = ("run", "id", "sample", "response")
 
 SHORTEST = 12
 """Digits of a run's digest that a label has to name."""
+
+MOST = Most(size=50_000_000, rows=200_000, what="files of labels")
+"""How large a file of labels may be: people fill in hundreds of rows."""
 
 _DIGEST = re.compile(r"[0-9a-f]{12,64}")
 _MARK = re.compile(r"[a-z]{12}")
@@ -55,12 +59,15 @@ class Labels:
         files: names, as the user gave them.
         statistics: the columns after the first four, of all files: what a file lacks is unlabelled in its rows.
         filled: rows in which something is filled in; empty: how many others there are.
+        broken: by column, the error of its first cell that is filled in and holds no number. It is for whoever knows
+            whether the column is a statistic at all.
     """
 
     files: tuple[str, ...]
     statistics: tuple[str, ...]
     filled: tuple[Label, ...]
     empty: int
+    broken: Mapping[str, DataError] = field(default_factory=dict)
 
     @property
     def runs(self) -> list[str]:
@@ -79,20 +86,35 @@ def read_labels(paths: Iterable[str | Path]) -> Labels:
         paths: CSV (with commas, semicolons or tabs; a byte order mark does no harm) or another kind of table.
 
     Raises:
-        DataError: a file that cannot be read, or lacks one of the first four columns; a cell that is no digest, no
-            number of a sample or no finite number; two rows for one response; nothing is filled in.
+        DataError: a file that cannot be read, is too large, or lacks one of the first four columns; a cell that is no
+            digest or no number of a sample; two rows for one response; nothing is filled in.
     """
     names = tuple(map(str, paths))
+    try:
+        return _read(names)
+    except MemoryError:
+        pass
+    raise DataError(
+        "does not fit into memory",
+        where=", ".join(names),
+        remedy="Split it, or use a machine with more memory",
+    )
+
+
+def _read(names: tuple[str, ...]) -> Labels:
     columns: dict[str, None] = {}
     filled: list[Label] = []
     seen: dict[tuple[str, str, int], Row] = {}
+    broken: dict[str, DataError] = {}
     empty = 0
     for name in names:
-        rows = read_table(name)
+        rows = _table(name)
         statistics = _statistics(rows[0], name)
         columns |= dict.fromkeys(statistics)
         for row in rows:
-            label = _label(row, statistics)
+            if all(map(_blank, row.values.values())):  # as spreadsheets write below the last row
+                continue
+            label, wrong = _label(row, statistics)
             key = (label.run[:SHORTEST], label.id, label.sample)
             if key in seen:
                 earlier = seen[key]
@@ -104,7 +126,8 @@ def read_labels(paths: Iterable[str | Path]) -> Labels:
                     remedy="Leave one of the two out; of two people's labels, what they agree on",
                 )
             seen[key] = row
-            if label.stats:
+            broken = wrong | broken
+            if label.stats or wrong:
                 filled.append(label)
             else:
                 empty += 1
@@ -114,7 +137,17 @@ def read_labels(paths: Iterable[str | Path]) -> Labels:
             where=", ".join(names),
             remedy="Have people fill in the columns after the fourth",
         )
-    return Labels(names, tuple(columns), tuple(filled), empty)
+    return Labels(names, tuple(columns), tuple(filled), empty, broken)
+
+
+def _table(name: str) -> list[Row]:
+    if os.path.lexists(name):  # a folder's name or a device's has no ending to complain of
+        check_regular(Path(name), name)
+    return read_table(name, most=MOST)
+
+
+def _blank(given: Any) -> bool:
+    return given is None or (isinstance(given, str) and not given.strip())
 
 
 def shielded(name: str) -> str:
@@ -137,7 +170,8 @@ def _statistics(row: Row, file: str) -> tuple[str, ...]:
     return statistics
 
 
-def _label(row: Row, statistics: Sequence[str]) -> Label:
+def _label(row: Row, statistics: Sequence[str]) -> tuple[Label, dict[str, DataError]]:
+    """What a row holds, and the errors of its cells that hold no number, by column."""
     run, mark = row.text("run").strip().lower(), row.text("response").strip().lower()
     if not _DIGEST.fullmatch(run):
         what = f"no beginning of a run's digest: {SHORTEST} or more of 0 to 9 and a to f"
@@ -150,23 +184,28 @@ def _label(row: Row, statistics: Sequence[str]) -> Label:
     sample = _number(row.values.get("sample"))
     if sample is None or sample < 0 or sample != int(sample):
         raise DataError("no number of a sample (0, 1, …)", where=row.where("sample"), remedy=_AGAIN)
-    stats = {}
+    stats, wrong = {}, {}
     for column in statistics:
         given = row.values.get(column)
-        if given is None or (isinstance(given, str) and not given.strip()):
+        if _blank(given):
             continue
         number = _number(given)
         if number is None:
-            comma = isinstance(given, str) and re.fullmatch(r"\s*-?\d+,\d+\s*", given)
-            raise DataError(
-                "not a number" if not comma else "a number with a comma in it",
-                where=row.where(column),
-                remedy="Write decimals with a point (0.5)"
-                if comma
-                else "Write a number, or leave it empty where nobody has labelled it",
-            )
-        stats[column] = number
-    return Label(row, run, name, int(sample), mark, stats)
+            wrong[column] = _no_number(row, column, given)
+        else:
+            stats[column] = number
+    return Label(row, run, name, int(sample), mark, stats), wrong
+
+
+def _no_number(row: Row, column: str, given: Any) -> DataError:
+    comma = isinstance(given, str) and re.fullmatch(r"\s*-?\d+,\d+\s*", given)
+    return DataError(
+        "not a number" if not comma else "a number with a comma in it",
+        where=row.where(column),
+        remedy="Write decimals with a point (0.5)"
+        if comma
+        else "Write a number, or leave it empty where nobody has labelled it",
+    )
 
 
 def _number(given: Any) -> float | None:

@@ -39,6 +39,7 @@ class SliceResult(msgspec.Struct):
         lost: samples of them that never will have a score (failed, missing).
         metrics: by name; those that stand in a group (one per theme) are not among them.
         gap: the primary metric in it less that in all others that have a label; null where there are no others.
+        scored: instances of it that have a score; null in results of earlier versions.
     """
 
     instances: int
@@ -46,6 +47,7 @@ class SliceResult(msgspec.Struct):
     lost: int
     metrics: dict[str, MetricResult]
     gap: MetricResult | None = None
+    scored: int | None = None
 
 
 class Counts(msgspec.Struct, omit_defaults=False):
@@ -142,9 +144,10 @@ class Variation(msgspec.Struct, omit_defaults=True):
         instance: variance between instances (of one cluster), in the square of the metric's unit.
         sample: variance between samples of one instance.
         sample_share: of the sum of the parts; null where nothing varies.
-        sample_share_low, sample_share_high: ends of its interval.
-        se: standard error of the value by this split, null with one cluster.
-        se_single, se_double, se_least: the same with one sample of each, with twice as many, with any number.
+        sample_share_low, sample_share_high: ends of its interval; null where it would have no width.
+        se: standard error by this split of the value of these instances, null with one cluster.
+        se_single, se_double, se_least: the same with one sample of each, with twice as many, with any number; the
+            last is null where a part is below 0.
         linearised: whether a response's score is its part in a formula of sums, and not the value of it alone.
         instances, samples, clusters: how many these numbers are from.
         left_out: instances of the run that lack the score of a sample, and are not in them.

@@ -60,17 +60,19 @@ def variation(
         return Variation(note="its formula has no value or no slope on these scores")
     clusters = [cluster for cluster, there in zip(scores.clusters, complete.tolist(), strict=True) if there]
     found = nested_parts(values, clusters)
+    # Of a part that is cut off at 0 neither a least error nor an interval without width is known.
+    cut, bounded = found.below_zero, found.low < found.high
     return Variation(
         cluster=_number(found.cluster),
         instance=found.instance,
         sample=found.sample,
         sample_share=_number(found.sample_share),
-        sample_share_low=_number(found.low),
-        sample_share_high=_number(found.high),
+        sample_share_low=_number(found.low) if bounded else None,
+        sample_share_high=_number(found.high) if bounded else None,
         se=_number(found.se()),
         se_single=_number(found.se(1)),
         se_double=_number(found.se(2 * samples)),
-        se_least=_number(found.se(math.inf)),
+        se_least=None if cut else _number(found.se(math.inf)),
         linearised=not is_plain(metric),
         instances=found.instances,
         samples=samples,

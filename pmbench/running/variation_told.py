@@ -42,6 +42,7 @@ def variation_lines(metric: Metric, found: Variation | None) -> Iterator[str]:
         yield f"All responses have the same {metric.title}: there is no variation to split ({of})."
     else:
         yield f"Variation of one response's {metric.title}: {_parts(found)} ({of})."
+        yield from _not_shown(found)
         yield _worth(metric, found)
     if found.linearised:
         yield _linearised(metric)
@@ -52,7 +53,7 @@ def variation_lines(metric: Metric, found: Variation | None) -> Iterator[str]:
             f" {'is' if found.left_out == 1 else 'are'} left out of this split."
         )
     if found.cluster is not None and found.clusters < FEW_CLUSTERS:
-        yield f"With {found.clusters} clusters the part between clusters is rough."
+        yield f"With {_counted(found.clusters, 'cluster')} the part between clusters is rough."
 
 
 def _parts(found: Variation) -> str:
@@ -63,7 +64,11 @@ def _parts(found: Variation) -> str:
     total = sum(value or 0.0 for value in (found.cluster, found.instance, found.sample))
     told = [f"{share_text(value / total)} between {name}" for name, value in parts if value is not None]
     low, high = found.sample_share_low, found.sample_share_high
-    ends = "" if low is None or high is None else f" (95% interval {100 * low:.0f}% to {100 * high:.0f}%)"
+    ends = (
+        ""
+        if low is None or high is None or low == high
+        else f" (95% interval {100 * low:.0f}% to {100 * high:.0f}%)"
+    )
     told.append(f"{share_text(found.sample_share or 0.0)}{ends} between samples of one instance")
     return ", ".join(told)
 
@@ -72,18 +77,38 @@ def _worth(metric: Metric, found: Variation) -> str:
     """What more samples would be worth."""
     if not found.sample:
         return "All samples of an instance have the same score: one of each would have told as much."
-    if found.se is None or found.se_single is None or found.se_double is None or found.se_least is None:
+    if found.se is None or found.se_single is None or found.se_double is None:
         return "All instances are of one cluster, so that there is no standard error."
     error = metric_error(metric, found.se)
+    whose = "The value's standard error, by how much it would"
+    if found.left_out:
+        # Not that of the table's value, which is of all instances.
+        all_there = f"the {_counted(found.instances, 'instance')} with all samples"
+        whose = f"The standard error of the value of {all_there}, by how much it would"
     told = (
-        "The value's standard error, by how much it would typically be off with other instances and samples, is"
+        f"{whose} typically be off with other instances and samples, is"
         f" {error}; one sample of each instance would make it {metric_error(metric, found.se_single)},"
-        f" {2 * found.samples} would make it {metric_error(metric, found.se_double)}, and no number of samples less"
-        f" than {metric_error(metric, found.se_least)}: "
+        f" {2 * found.samples} would make it {metric_error(metric, found.se_double)}"
     )
+    if found.below_zero or found.se_least is None:
+        return f"{told}; how far more samples could bring it down these data do not show."
+    told += f", and no number of samples less than {metric_error(metric, found.se_least)}: "
     if found.se_least > _HARDLY * found.se:
         return told + "for a surer value take more instances, not more samples."
     return told + "more samples make the value surer, as more instances do."
+
+
+def _not_shown(found: Variation) -> Iterator[str]:
+    """What a part that came out below 0 means: less variation than samples alone would make by chance."""
+    whose = {"cluster": "clusters", "instance": "instances"}
+    if found.cluster is not None and "instance" in found.below_zero:
+        whose["instance"] = "instances of one cluster"
+    named = [words for name, words in whose.items() if name in found.below_zero]
+    if named:
+        yield (
+            f"The data do not show that {' or '.join(named)} differ: their part came out below 0 and stands as 0%,"
+            " which does not say that there is none."
+        )
 
 
 def share_text(share: float) -> str:

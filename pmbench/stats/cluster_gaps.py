@@ -29,7 +29,7 @@ from pmbench.core.metric import Metric
 from pmbench.stats.bootstrap import FEW_CLUSTERS, Interval, beside_limits, percentiles, resampled_values
 from pmbench.stats.checks import require_level
 from pmbench.stats.cluster_robust import jackknife_bounds
-from pmbench.stats.clusters import Floats, ordered_sums
+from pmbench.stats.clusters import Floats, ordered_places, sums_at
 from pmbench.stats.dyadic import t_quantile
 from pmbench.stats.limits import natural_limits
 from pmbench.stats.linearised import leave_one_out
@@ -92,10 +92,11 @@ def cluster_gaps(
     """
     resamples, seed, level = how
     counted = np.column_stack([rows.columns, np.asarray(rows.present, dtype=float)])
+    places = ordered_places(rows.clusters)
     tables = [
         (
-            ordered_sums(np.where(one[:, None], counted, 0.0), rows.clusters),
-            ordered_sums(np.where(other[:, None], counted, 0.0), rows.clusters),
+            sums_at(np.where(one[:, None], counted, 0.0), *places),
+            sums_at(np.where(other[:, None], counted, 0.0), *places),
         )
         for one, other in masks
     ]

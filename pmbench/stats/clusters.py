@@ -38,9 +38,33 @@ def ordered_sums(columns: Floats, clusters: Sequence[Hashable]) -> Floats:
     A seeded draw then falls on the same clusters whatever the order of the rows: results read from a file in
     the order of arrival get the interval that they had when they were computed.
     """
-    return _sums(
-        columns, clusters, sorted(set(clusters), key=lambda label: (type(label).__name__, str(label)))
-    )
+    return sums_at(columns, *ordered_places(clusters))
+
+
+def ordered_places(clusters: Sequence[Hashable]) -> tuple[NDArray[np.intp], int]:
+    """For each row the place of its cluster in the order of the clusters' names, shape (n,), and how many there are.
+
+    For many tables of the same rows, which `sums_at` then adds up.
+    """
+    labels = set(clusters)
+    if all(type(label) is str for label in labels):
+        return _places(clusters, sorted(labels, key=str))  # The same order, several times as fast.
+    return _places(clusters, sorted(labels, key=lambda label: (type(label).__name__, str(label))))
+
+
+def sums_at(columns: Floats, places: NDArray[np.intp], count: int) -> Floats:
+    """Sum the rows of each place, shape (count, k).
+
+    Raises:
+        ValueError: the lengths differ.
+    """
+    table = np.asarray(columns, dtype=np.float64)
+    if table.ndim != 2 or len(table) != len(places):
+        raise ValueError(f"columns of shape {table.shape} for {len(places)} clusters' labels")
+    sums = np.zeros((count, table.shape[1]))
+    for column in range(table.shape[1]):
+        sums[:, column] = np.bincount(places, weights=table[:, column], minlength=count)
+    return sums
 
 
 def informative(table: Floats) -> Floats:
@@ -58,15 +82,12 @@ def informative_clusters(columns: Floats, clusters: Sequence[Hashable]) -> int:
 
 
 def _sums(columns: Floats, clusters: Sequence[Hashable], order: Sequence[Hashable]) -> Floats:
-    table = np.asarray(columns, dtype=np.float64)
-    if table.ndim != 2 or len(table) != len(clusters):
-        raise ValueError(f"columns of shape {table.shape} for {len(clusters)} clusters' labels")
+    return sums_at(columns, *_places(clusters, order))
+
+
+def _places(clusters: Sequence[Hashable], order: Sequence[Hashable]) -> tuple[NDArray[np.intp], int]:
     place = {label: index for index, label in enumerate(order)}
-    index = np.fromiter((place[label] for label in clusters), dtype=np.intp, count=len(clusters))
-    sums = np.zeros((len(order), table.shape[1]))
-    for column in range(table.shape[1]):
-        sums[:, column] = np.bincount(index, weights=table[:, column], minlength=len(order))
-    return sums
+    return np.fromiter((place[label] for label in clusters), dtype=np.intp, count=len(clusters)), len(order)
 
 
 def require_cluster_scheme(metric: Metric) -> None:

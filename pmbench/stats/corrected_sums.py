@@ -95,7 +95,7 @@ class CorrectedSums:
         k = self._k
         size, others = sums[..., :1], np.maximum(sums[..., 1:2], 1)
         y, f, g = (sums[..., 2 + part * k : 2 + (part + 1) * k] for part in range(3))
-        return y / size + self._shift, f / size + self._shift, g / others + self._shift
+        return _plus(y / size, self._shift), _plus(f / size, self._shift), _plus(g / others, self._shift)
 
     def weight(self, sums: Floats) -> Floats:
         """λ with the least variance, 0 to 1, for sums (..., w); 0 where the judge tells nothing."""
@@ -128,11 +128,17 @@ class CorrectedSums:
     def columns(self, sums: Floats) -> Floats:
         """Corrected sums of the columns over all rows, shape (..., k)."""
         y, f, g = self._means(sums)
-        return np.asarray((y + self.weight(sums)[..., None] * (g - f)) * self._rows)
+        return np.asarray(_plus(y, self.weight(sums)[..., None] * (g - f)) * self._rows)
 
     def value(self, sums: Floats) -> Floats:
         """The formula of the corrected sums."""
         return np.asarray(self.formula.value(self.columns(sums)))
+
+
+def _plus(one: Floats, other: Floats) -> Floats:
+    """The sum, 0 where it is not told from rounding: a denominator that is 0 must not come out just above it."""
+    found = one + other
+    return np.where(np.abs(found) <= _ROUNDING * (np.abs(one) + np.abs(other)), 0.0, found)
 
 
 def _outer(one: Floats, other: Floats) -> Floats:

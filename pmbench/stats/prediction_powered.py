@@ -44,8 +44,13 @@ NO_ERROR_SEEN = (
     " bounds are those of the labelled rows alone"
 )
 ALL_LABELLED = "people have labelled all, or all but one cluster: the value is theirs alone"
-OF_LABELS_ALONE = frozenset({ALIKE, NO_ERROR_SEEN, ALL_LABELLED})
+ALL_ZERO = "no interval of the judge-corrected value: it is 0 in every labelled response"
+OF_LABELS_ALONE = frozenset({ALIKE, NO_ERROR_SEEN, ALL_LABELLED, ALL_ZERO})
 """Notes on values that are those of the labelled rows alone, whatever λ would be."""
+NOTHING_COUNTED = (
+    "no judge-corrected value: it is undefined, as people counted nothing of what it is divided by in the labelled"
+    " responses"
+)
 IMPOSSIBLE = "no judge-corrected value: corrected for its errors, the judge's denominator is not above 0"
 UNSURE = "no interval of the judge-corrected value: without one of the clusters it is undefined"
 BEYOND = "corrected for the judge's errors it lay beyond what the metric can be, and was put at the limit"
@@ -173,10 +178,10 @@ def prediction_powered_metric(
 
     Returns:
         Where limits of the value are known, bounds are made on the logit scale, and all stays inside. Where the
-        corrected denominator is not above 0 there is no value. Where the judge was never seen to be wrong, or fewer
-        than two clusters have an unlabelled row, value and bounds are those of the labelled rows alone: of a judge
-        that is off in few rows a few labels show no error, and bounds that took it to have none would hold the truth
-        in 0.88 of datasets (`benchmarks/statistics_simulations.py`). The note says so.
+        corrected denominator is not above 0, or that of people's columns is 0, there is no value. Where the judge was
+        never seen to be wrong, or fewer than two clusters have an unlabelled row, value and bounds are those of the
+        labelled rows alone: of a judge that is off in few rows a few labels show no error, and bounds that took it to
+        have none would hold the truth in 0.88 of datasets (`benchmarks/statistics_simulations.py`). The note says so.
 
     Raises:
         UnusableNumbers: NaN in the columns, shapes that differ, fewer than two labelled clusters.
@@ -197,16 +202,18 @@ def prediction_powered_metric(
         raise UnusableNumbers("fewer than two labelled clusters")
     by_judge = cluster_sums(np.concatenate([f, rest]), [*labels[0], *labels[1]])
     limits = natural_limits(metric, np.concatenate([cluster_sums(y, labels[0]), by_judge]))
-    alone = NO_ERROR_SEEN if np.array_equal(y, f) and weight is None else ""
-    if len(set(labels[1])) < FEWEST_LABELLED:
-        alone = ALL_LABELLED
+    alone = _why_alone(y, f, labels[1], weight)
     found = _estimated(_Defined(metric), tables, labels, 0.0 if alone else weight, level, limits)
+    if _nothing_counted(metric, y):
+        return _without_value(found)
     only = few_cluster_intervals([(metric, y)], labels[0], level)[0]
     found = msgspec.structs.replace(found, labelled_only=(only.value, only.low, only.high))
     if alone or found.note == ALIKE:
         found = msgspec.structs.replace(
             found, value=only.value, low=only.low, high=only.high, note=alone or ALIKE
         )
+        if only.value == 0 and np.isnan(only.low) and not y[:, 0].any():
+            found = msgspec.structs.replace(found, note=ALL_ZERO)
     return _within(metric, found, limits)
 
 
@@ -251,11 +258,11 @@ def prediction_powered_difference(
     _check(len(y), len(f), len(rest), labels)
     if len(set(labels[0])) < FEWEST_LABELLED:
         raise UnusableNumbers("fewer than two labelled clusters")
-    alone = NO_ERROR_SEEN if np.array_equal(y, f) and weight is None else ""
-    if len(set(labels[1])) < FEWEST_LABELLED:
-        alone = ALL_LABELLED
+    alone = _why_alone(y, f, labels[1], weight)
     formula = Difference(_Defined(metric))
     found = _estimated(formula, tables, labels, 0.0 if alone else weight, level, None)
+    if any(_nothing_counted(metric, half) for half in np.split(y, 2, axis=1)):
+        return _without_value(found)
     if alone or found.note == ALIKE:
         value, low, high = found.labelled_only
         found = msgspec.structs.replace(found, value=value, low=low, high=high, note=alone or ALIKE)
@@ -266,6 +273,26 @@ def prediction_powered_difference(
 
 def _labels(clusters: Sequence[Hashable], rows: int, kind: str) -> list[Hashable]:
     return list(clusters) if len(clusters) else [(kind, row) for row in range(rows)]
+
+
+def _why_alone(people: Floats, judge: Floats, unlabelled: Sequence[Hashable], weight: float | None) -> str:
+    """Why the value is that of the labelled rows alone; empty where it is not."""
+    if len(set(unlabelled)) < FEWEST_LABELLED:
+        return ALL_LABELLED
+    return NO_ERROR_SEEN if np.array_equal(people, judge) and weight is None else ""
+
+
+def _nothing_counted(metric: Metric, people: Floats) -> bool:
+    """Whether the metric's denominator is 0 in people's columns: no weight of the judge makes that a value."""
+    bottom = denominator(metric, people.sum(axis=0))
+    return bottom is not None and float(bottom) == 0
+
+
+def _without_value(found: PredictionPowered) -> PredictionPowered:
+    nan = float("nan")
+    return msgspec.structs.replace(
+        found, value=nan, low=nan, high=nan, weight=0.0, labelled_only=(nan, nan, nan), note=NOTHING_COUNTED
+    )
 
 
 def _check(people: int, judge: int, rest: int, labels: tuple[list[Hashable], list[Hashable]]) -> None:

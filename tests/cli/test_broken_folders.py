@@ -110,7 +110,14 @@ def test_a_subgroup_without_the_metric_is_named(pmbench, two_runs: Path) -> None
     metric = json.loads(results.read_text())["metrics"]["greeting_share"]
     groups = {
         "lacking": {"instances": 1, "clusters": 1, "lost": 0, "metrics": {}},
-        "small": {"instances": 2, "clusters": 2, "lost": 0, "metrics": {"greeting_share": metric}},
+        "small": {
+            "instances": 10,
+            "scored": 9,
+            "clusters": 2,
+            "lost": 1,
+            "metrics": {"greeting_share": metric},
+            "gap": {"value": 0.1, "note": "no interval, for a part has 2 clusters and 5 are needed"},
+        },
         "large": {"instances": 20, "clusters": 20, "lost": 0, "metrics": {"greeting_share": metric}},
     }
     assert "no subgroups" in pmbench("show", two_runs, "--slices").stdout
@@ -119,8 +126,18 @@ def test_a_subgroup_without_the_metric_is_named(pmbench, two_runs: Path) -> None
     assert shown.returncode == 0, shown.stderr
     rows = {line.split()[1]: line for line in shown.stdout.splitlines() if line.startswith("ward ")}
     assert "results.json has no greeting_share of it" in rows["lacking"]
-    assert "fewer than 10 clusters" in rows["small"]
-    assert "fewer" not in rows["large"]
+    assert (
+        "minus all others: no interval, for a part has 2 clusters" in rows["small"]
+        and "9/10" in rows["small"]
+    )
+    assert "interval" not in rows["large"] and "fewer" not in rows["large"], (
+        "what has an interval needs no remark"
+    )
+    alone = {"all": {**groups["large"], "clusters": 1}, " ": groups["large"]}
+    change(results, slices={"ward": alone})
+    shown = pmbench("show", two_runs, "--slices")
+    assert "has 1 cluster: fewer" in shown.stdout and "by chance" not in shown.stdout
+    assert sum(line.startswith("ward ") for line in shown.stdout.splitlines()) == 1, "an empty label is none"
 
 
 def test_a_score_without_statistics_is_shown_as_lacking_them(pmbench, two_runs: Path) -> None:

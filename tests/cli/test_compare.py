@@ -94,8 +94,10 @@ def test_what_cannot_be_compared_is_refused_and_what_differs_is_said(pmbench) ->
         ),
         ((whole, part), "20 only in the first, 0 only in the second, 40 in both. --on-common compares"),
         ((whole, "ffff"), "no run 'ffff'"),
-        ((whole, whole, "--slice", "difficulty=odd"), "Labels of difficulty: easy, hard, medium"),
-        ((whole, whole, "--slice", "colour=red"), "Slices: "),
+        ((whole, part, "--slice", "difficulty=odd"), "Labels of difficulty: easy, hard, medium"),
+        ((whole, part, "--slice", "difficulty=\x1b[31m\u202eodd"), r"difficulty='\x1b[31m\u202eodd'"),
+        ((whole, part, "--slice", "colour=red"), "Slices: "),
+        ((whole, whole), "both are the same run. Name another run"),
         ((whole, whole, "--slice", "difficulty="), "NAME=LABEL"),
     ):
         done = pmbench("compare", *arguments)

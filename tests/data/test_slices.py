@@ -91,8 +91,22 @@ def test_slices_that_a_task_makes_up_are_checked_too() -> None:
     made = [Instance(str(n), {}, {}, None, {"words": f"{SECRET} {n}", SECRET * 3: "a"}) for n in range(60)]
     found = load(Made(*made), "demo")
     assert not any(instance.slices for instance in found.instances)
-    assert "'words' is not used as a slice: 60 different labels" in found.notes
-    assert "a slice with a name of 57 characters is not used: its name looks like text" in found.notes
+    assert found.notes == [
+        "2 slices are not used: 'words' (60 different labels), (a name of 57 characters) (its name looks like text)"
+    ]
+
+
+def test_many_slices_that_are_none_are_one_line_with_five_names() -> None:
+    made = [
+        Instance(str(n), {}, {}, None, {f"s{k}": f"{SECRET} {n}" for k in range(200)} | {"a": "", "b": " "})
+        for n in range(60)
+    ]
+    made += [Instance("x", {}, {}, None, {"a": "north", "b": "south"})]
+    notes = load(Made(*made), "demo").notes
+    assert len(notes) == 2 and not any(SECRET in note for note in notes)
+    assert notes[0].startswith("200 slices are not used: 's0' (") and notes[0].endswith(") and 195 more")
+    assert "'s4'" in notes[0] and "'s5'" not in notes[0]
+    assert "'a' (60), 'b' (60)" in notes[1] and "of 61 " in notes[1]
 
 
 def test_rows_without_a_label_are_told_of(tmp_path: Path) -> None:

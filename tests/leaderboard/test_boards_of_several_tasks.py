@@ -227,6 +227,8 @@ def test_the_command_writes_and_refuses(
     }.items():
         assert run([*ask, *more]) == 2
         assert told in capsys.readouterr().err
+    assert run(["leaderboard", "--tasks", "first,first"]) == 2
+    assert "'first' is named twice" in capsys.readouterr().err
     assert run(["leaderboard", "--tasks", "first"]) == 2
     assert "fewer than two tasks" in capsys.readouterr().err
     assert run(["leaderboard"]) == 2

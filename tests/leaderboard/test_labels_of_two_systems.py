@@ -189,3 +189,16 @@ def test_two_people_may_have_labelled_other_metrics_of_two_systems(runs: Path, t
     }
     assert "content_f1" in has["one"] and has["two"] == {"content_recall", "content_recall_micro"}
     assert not any("only in part" in line for line in found.notes)
+
+
+def test_one_response_labelled_for_both_is_too_few(runs: Path, tmp_path: Path) -> None:
+    one, two = made_run(runs, drafted("one", 1)), made_run(runs, drafted("two", 2))
+    first, second = filled(one, better), filled(two, as_judged, sample=70)
+    found = table(runs, written(tmp_path / "l.csv", first + second[39:]))
+    assert "1 response labelled for both, in 1 cluster, is too few" in note(found, "have no judge-corrected")
+
+
+def test_two_corrected_metrics_are_both(runs: Path, tmp_path: Path) -> None:
+    rows = filled(made_run(runs, drafted("one", 1)), better, metrics=["content_recall_micro"])
+    found = table(runs, written(tmp_path / "l.csv", rows))
+    assert "for both metrics)" in note(found, "rest on people's labels")

@@ -48,7 +48,11 @@ def ask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
     """Makes runs of tasks and systems, a number each, and gives status, output and error of the command."""
 
     def made(
-        values: dict[str, list[int | None]], *more: str, less: tuple[str, ...] = ()
+        values: dict[str, list[int | None]],
+        *more: str,
+        less: tuple[str, ...] = (),
+        apart: bool = True,
+        data: str = "",
     ) -> tuple[int, str, str]:
         tasks = {
             name: task(name, WORDS if name in less else Mean("words", title="Words", unit="words"))
@@ -56,10 +60,15 @@ def ask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
         }
         monkeypatch.setattr("pmbench.core.registry.load_task", tasks.__getitem__)
         monkeypatch.setenv("COLUMNS", "200")
-        for name, numbers in values.items():
+        for place, (name, numbers) in enumerate(values.items()):
+            # Each task has data and numbers of its own: one that counts twice is another matter.
+            own, of = 1000 * place if apart else 0, data or f"{place:064x}"
             for system, number in enumerate(numbers):
                 if number is not None:
-                    one = Made(model=f"m{system}", strategy="zero-shot", seed=system, more=words(number))
+                    made_of = words(number + own)
+                    one = Made(
+                        model=f"m{system}", strategy="zero-shot", seed=system, more=made_of, fingerprint=of
+                    )
                     write(tmp_path / "runs", one, tasks[name])
         asked = ["leaderboard", "--tasks", ",".join(values), "--runs", str(tmp_path / "runs")]
         status = run([*asked, "--resamples", "100", *more])
@@ -225,3 +234,18 @@ def test_many_systems_are_compared_at_once_and_not_all_named() -> None:
     found = over_tasks(tasks, {place: (60 - place, f"m{place}") for place in range(60)}, alpha=0.05)
     assert len(found.pairs) == 1770 and found.systems == list(range(1, 61))
     assert "other systems" in found.words[1] and len(found.words[1]) < 600
+
+
+@pytest.mark.parametrize(("data", "why"), [("f" * 64, "are of the same data"), ("", "have the same values")])
+def test_tasks_that_count_twice_are_named_in_one_note_and_the_test_says_that_it_means_nothing(
+    ask: Ask, data: str, why: str
+) -> None:
+    values: dict[str, list[int | None]] = {f"t{number}": [40, 30, 20, 10] for number in range(6)}
+    _, text, _ = ask(values, "-f", "json", apart=False, data=data)
+    found, _ = numbers(text)
+    about = [note for note in json.loads(text)["notes"] if "same" in note]
+    assert len(about) == 1 and about[0].startswith(f"t0, t1, t2, t3, t4 and t5 {why}")
+    assert ("counted 6 times" in about[0]) == (not data)
+    first, *others = found["words"]
+    assert first.endswith("These tasks are not independent (see the notes): the p-value means nothing.")
+    assert not any("better" in line for line in found["words"]) and len(others) == 1

@@ -62,7 +62,7 @@ def test_numbers_and_words_by_hand() -> None:
 
 
 def test_samples_that_make_the_most_of_it_are_worth_having_more_of() -> None:
-    found = variation(GRADE, drawn(80, 2, within=0.4), 2, 80)
+    found = variation(GRADE, drawn(80, 2, within=0.25), 2, 80)
     assert found is not None and found.se_least is not None and found.se is not None
     assert found.se_least < 0.9 * found.se
     assert told(GRADE, found).endswith("more samples make the value surer, as more instances do.")
@@ -144,3 +144,29 @@ def test_shares_and_errors_are_shown_in_their_units() -> None:
     assert f"is {100 * found.se:.2f} percentage points;" in told(share, found)
     assert [share_text(one) for one in (0.0, 1e-15, 0.004, 0.5)] == ["0%", "0%", "under 1%", "50%"]
     assert not math.isnan(found.se)
+
+
+def test_the_error_of_complete_instances_is_not_called_that_of_the_value() -> None:
+    """45 of 60 lost one of three samples: the split is of 15, the table's interval of all 60."""
+    records = [one for one in drawn(60, 3) if one.sample or int(one.id[1:]) >= 45]
+    found = variation(GRADE, records, 3, 60)
+    assert found is not None and (found.instances, found.left_out) == (15, 45)
+    text = told(GRADE, found)
+    assert "The value's" not in text
+    assert (
+        "The standard error of the value of the 15 instances with all samples, by how much it would" in text
+    )
+
+
+def test_a_part_below_zero_is_no_proof_that_there_is_none() -> None:
+    """Within an instance 0 and 1, so that all instances have the same mean: less than chance would make."""
+    found = variation(GRADE, of({f"m{place}": [0.0, 1.0] for place in range(20)}), 2, 20)
+    assert found is not None and found.below_zero == ["instance"]
+    assert (found.sample_share_low, found.sample_share_high, found.se_least) == (None, None, None)
+    text = told(GRADE, found)
+    assert "The data do not show that instances differ" in text
+    assert "95% interval" not in text and "no number of samples" not in text and "0.0000" not in text
+    # As an earlier version stored it.
+    found.sample_share_low = found.sample_share_high = 1.0
+    found.se_least = 0.0
+    assert told(GRADE, found) == text

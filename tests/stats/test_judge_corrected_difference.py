@@ -12,6 +12,7 @@ from pmbench.stats.checks import UnusableNumbers
 from pmbench.stats.prediction_powered import (
     ALL_LABELLED,
     NO_ERROR_SEEN,
+    NOTHING_COUNTED,
     prediction_powered_difference,
     prediction_powered_mean,
 )
@@ -138,3 +139,15 @@ def test_tables_of_other_rows_are_refused() -> None:
     rows = np.ones((5, 3))
     with pytest.raises(UnusableNumbers):
         prediction_powered_difference(EDITS, (rows, rows), (rows[:4], rows[:4]), (rows, rows))
+
+
+@pytest.mark.parametrize("turn", [1, -1])
+def test_where_people_counted_nothing_for_one_system_there_is_no_difference(turn: int) -> None:
+    _, ((people, judge), (others, of_others)) = scored(np.random.default_rng(5), 90, 90)
+    found = prediction_powered_difference(
+        EDITS,
+        (0 * people[:30], others[:30])[::turn],
+        (judge[:30], of_others[:30])[::turn],
+        (judge[30:], of_others[30:])[::turn],
+    )
+    assert np.isnan([found.value, found.low, found.high]).all() and found.note == NOTHING_COUNTED
