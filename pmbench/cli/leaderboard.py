@@ -97,7 +97,12 @@ _DAMAGED = 1
     metavar="FILE",
     help="People's labels (pmbench labels makes the form): judge-corrected values beside the judge's. Repeatable.",
 )
-@click.option("--runs", "folder", help="The runs folder. Default: PMBENCH_RUNS, or runs.")
+@click.option(
+    "--runs",
+    "folder",
+    metavar="FOLDER|GLOB",
+    help="The runs folder, or in quotes which runs: 'runs/TASK/*/thematic-*'. Default: PMBENCH_RUNS, or runs.",
+)
 @click.pass_context
 def leaderboard(
     context: click.Context,

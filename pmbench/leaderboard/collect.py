@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pmbench.core.errors import StorageError
+from pmbench.leaderboard.chosen_runs import chosen_runs, has_wildcards
 from pmbench.leaderboard.copies import once_each
 from pmbench.leaderboard.entry import Entry, LeftOut, ScoreLine
 from pmbench.running.agreement import of_counts, of_number, of_settings, of_statistics
@@ -43,7 +44,7 @@ def collect(
 
     Args:
         task: name of the task.
-        runs: the runs folder; None: no runs.
+        runs: the runs folder, or a path with wildcards (`chosen_runs`); None: no runs.
         include_incomplete: also take runs whose status is `incomplete`.
         records: a folder with records of runs in it; None: no records.
 
@@ -51,12 +52,16 @@ def collect(
         What can stand in a table, in order of the folders; and what cannot, with the reason.
 
     Raises:
+        StorageError: nothing matches the wildcards.
         NewerRecord: a record that a newer version has made.
     """
     from pmbench.leaderboard.records import records_below
 
     found: list[Found] = []
-    if runs is not None:
+    if runs is not None and has_wildcards(runs):
+        for folder, chosen in chosen_runs(runs).items():
+            found += [one for one in _runs_below(task, folder) if chosen is None or _is_of(one[0], chosen)]
+    elif runs is not None:
         found += _runs_below(task, runs)
     if records is not None:
         found += records_below(records, task)
@@ -72,6 +77,11 @@ def collect(
             continue
         entries.append(entry)
     return once_each(entries, left), left
+
+
+def _is_of(where: str, chosen: set[str]) -> bool:
+    """Whether a place below a runs folder is one of the chosen runs, or below it."""
+    return any(where == run or where.startswith(f"{run}/") for run in chosen)
 
 
 def _tried(task: str, runs: Path, path: Path, run: RunFolder) -> Entry | Unusable:
