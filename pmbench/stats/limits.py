@@ -15,7 +15,8 @@ def natural_limits(metric: Metric, table: Floats) -> tuple[float, float] | None:
     """Limits of a value over clusters' sums.
 
     Args:
-        metric: what is inside both its bounds and its limits, where it names them and they have a least value. An F1
+        metric: the limits of one instance that it names, else its own bounds, where they have a least value (a mean
+            that is clipped moves by what one instance can have, and is put between its bounds afterwards). An F1
             lies between 0 and 1, and so does a mean of such. A ratio does where every cluster's numerator lies
             between 0 and its denominator, as that of a share.
         table: the clusters' sums of its columns, shape (C, k).
@@ -23,9 +24,9 @@ def natural_limits(metric: Metric, table: Floats) -> tuple[float, float] | None:
     Returns:
         The second is infinite where there is no greatest value (a count); None where no limits are known.
     """
-    named = [limits for limits in (metric.bounds, metric.limits) if limits is not None]
-    if named and math.isfinite(least := max(low for low, _ in named)):
-        return least, min(high for _, high in named)
+    for named in (metric.limits, metric.bounds):
+        if named is not None and math.isfinite(named[0]):
+            return named
     if isinstance(metric, F1):
         return 0.0, 1.0
     if isinstance(metric, Macro):

@@ -77,7 +77,8 @@ def test_systems_have_the_headline_metric_beside_the_primary_one(shown: Callable
         < head.index("letters")
         < head.index("Theme edit-F1 (micro) [95% interval]")
     )
-    assert sum("0.667 [0.667, 0.667]" in line for line in lines) == 4
+    # Alike in all 24 clusters: 0.1425 of others could be at 0 or at 1, 0.667 · 0.1425 below and 0.333 · 0.1425 above.
+    assert sum("0.667 [0.572, 0.714]" in line for line in lines) == 4
 
 
 def test_groups_are_tables_with_the_reference_and_marks(shown: Callable[..., str]) -> None:
