@@ -169,7 +169,7 @@ def test_limits_of_counts_and_of_what_a_formula_puts_between_two_numbers() -> No
     assert natural_limits(Mean("words", bounds=COUNT), table) == COUNT
     # A mean that is clipped moves by what one instance can have; its interval is put between its bounds afterwards.
     assert natural_limits(Mean("y", limits=(-1, 1), bounds=(0, 1)), table) == (-1, 1)
-    assert natural_limits(Mean("y", limits=(-1, 5), bounds=COUNT), table) == (0, 5)
+    assert natural_limits(Mean("y", limits=(-1, 5), bounds=COUNT), table) == (-1, 5)
     assert natural_limits(Mean("y", bounds=(-math.inf, 3)), table) is None
 
 
